@@ -18,7 +18,7 @@ function configure(agent: MemoryAgent, toml: string): void {
   writeFileSync(path.join(agent.codexHome, "config.toml"), toml);
 }
 
-/** A network client that said it can be asked. */
+/** A network client that supports elicitation. */
 async function askable(agent: MemoryAgent): Promise<NetworkSession> {
   const client = sessionOf("alice", agent);
   const capabilities = { elicitation: {} };
@@ -179,7 +179,7 @@ describe("config in a call", () => {
 
 describe.skipIf(isMissing)("an approval by the calling principal never reaches beyond the ceiling", () => {
   const REFUSED = "no approval reaches beyond the ceiling of this server (--max-sandbox workspace-write)";
-  /** What the agent told the model about its last tool call. */
+  /** The output of the agent's last tool call that the model received. */
   const toldModel = (client: MemorySession, id: number) =>
     client
       .eventsOf(id)
@@ -196,7 +196,7 @@ describe.skipIf(isMissing)("an approval by the calling principal never reaches b
     ["a patch outside the roots, tried first", "on-failure", "!patch OUT hello"],
   ] as const)("%s is refused, and the model is told why", async ([, policy, line]) => {
     await using agent = new MemoryAgent();
-    // Not in a temporary folder: the caller has one of its own in its place.
+    // Not in a temporary folder: the caller's commands see a private one there.
     const out = `/opt/out-${randomUUID()}.txt`;
     await using alice = await askable(agent);
     const asked = alice.answerQuestions({ decision: "approved" });

@@ -36,7 +36,7 @@ describe.concurrent.each(Object.entries(OFFICIAL_CLIENTS))("the packed server wi
   it("answers a call and a reply with content that its schema allows", async () => {
     await using stage = await setStage();
     await using connection = await connect(programOn(stage));
-    // From now on the client checks every result against the tool's output schema.
+    // From here on, the client validates every result against the tool's output schema.
     await connection.client.listTools();
     const first = await connection.call("codex", { prompt: "!say hello" });
     const threadId = String(valueAt(first, "structuredContent.threadId"));
@@ -105,7 +105,7 @@ describe("the packed server with the inspector's command line", { timeout: INSTA
 
   it("answers a call", async () => {
     const result = await inspect("--method", "tools/call", "--tool-name", "codex", "--tool-arg", "prompt=!say hi");
-    // It shows people all of a result, so that nothing is said twice.
+    // The client shows all of a result, so the text occurs only once.
     expect(result).toMatchObject({ content: [{ type: "text", text: "hi" }], structuredContent: { content: "hi", status: "completed" } });
     expect(valueAt(result, "content")).toHaveLength(1);
   });

@@ -35,7 +35,7 @@ function repeated<T>(times: number, value: T): T[] {
   return Array.from({ length: times }, () => value);
 }
 
-/** A thread that works, reviews, sums up, and is continued by a later server; what the app-server was asked for it. */
+/** The requests that the app-server received for a thread that works, is reviewed and compacted, and is continued by a later server. */
 async function requestsFor(stage: CodexStage, faults: Faults, { reach, settings }: { reach?: Reach; settings: ThreadSettings }) {
   const open = () => {
     const env = { ...withFaults(stage.env, faults), OTEL_EXPORTER_OTLP_HEADERS: "authorization=x" };

@@ -67,7 +67,7 @@ describe("what a native thread leaves on the disk", () => {
   });
 });
 
-/** What was said in a conversation, without what it begins with. */
+/** The messages of a conversation, without its initial context. */
 function spokenIn(input: readonly ScriptInputItem[] = []): string[] {
   return input.flatMap(({ role, content }) => {
     const [part]: readonly unknown[] = Array.isArray(content) ? content : [];
@@ -101,7 +101,7 @@ async function nativeWork(): Promise<WorkUnderTest> {
 
 interface NativeServices extends ServicesUnderTest {
   readonly model: ResponsesServer;
-  /** The threads as a later process finds them. */
+  /** The threads as a later process reads them. */
   laterThreads(): ThreadRegistry;
 }
 

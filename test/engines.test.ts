@@ -12,7 +12,7 @@ engineContract("native", { makeEngine: native });
 
 async function scripted(): Promise<EngineUnderTest> {
   const home = tempHome();
-  // Without a window: a script would play a failure again while the full one is summarised.
+  // Without a context window: a script would play a failure again during the compaction.
   const settings = settingsIn(home.path, { model: "mock-model", asRecorded: true });
   return {
     engine: createScriptedEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, writable: new WritablePlaces([]) }),

@@ -179,7 +179,7 @@ describe("a login", () => {
     using client = overStdio(server);
     const first = await client.request("loginChatGpt");
     expect(first).toEqual({ loginId: expect.any(String), authUrl: expect.stringMatching(/^https:/) });
-    // A second one ends the first.
+    // A second login ends the first.
     const second = await client.request("loginChatGpt");
     const notCompleted = "Login server error: Login was not completed";
     expect((await told(client, "loginChatGptComplete"))["params"]).toEqual({

@@ -26,7 +26,7 @@ describe("the package, installed into an empty folder without a network", () => 
   });
 
   it("is small", () => {
-    // The console is part of it only if it was built before: packing runs no scripts here.
+    // The package contains the console only if it was built before: packing runs no scripts here.
     expect(packed.tarball.size).toBeLessThan(1.55 * MEGABYTE);
   });
 

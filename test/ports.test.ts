@@ -62,7 +62,7 @@ threadStoreContract("rollout files", async () => {
   };
 });
 
-/** Logs of another node, as a reader beyond a network has them: late, and as JSON. */
+/** Event logs of another node as seen over a network: delayed, and as JSON. */
 class DistantLogs implements EventLogs<ThreadEvent> {
   readonly #logs: EventLogs<ThreadEvent>;
 
@@ -80,7 +80,7 @@ class DistantLogs implements EventLogs<ThreadEvent> {
   }
 }
 
-/** The desk of another node, as those who answer beyond a network have it. */
+/** The approval desk of another node as seen over a network. */
 class DistantDesk implements ApprovalDesk {
   readonly #desk: ApprovalDesk;
 
@@ -102,7 +102,7 @@ class DistantDesk implements ApprovalDesk {
   }
 }
 
-/** The limiter of another node: places are given and come back late. */
+/** The limiter of another node: turns are admitted and released with a delay. */
 class DistantLimiter implements TurnLimiter {
   readonly #limiter: TurnLimiter;
 

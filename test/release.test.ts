@@ -14,7 +14,7 @@ interface Project {
   readonly release: (version: string) => ReturnType<typeof runToEnd>;
 }
 
-/** A repository whose checks and tests take no time. */
+/** A repository whose checks and tests end at once. */
 function project({ changelog = CHANGELOG, check = "true" } = {}): Project {
   const folder = mkdtempSync(path.join(tmpdir(), "release-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -58,7 +58,7 @@ it("docs/compatibility.md has the numbers of recorded and of different scenarios
   expect(page).toContain(`${SCENARIOS.length - different} are the same; the other ${different} differ`);
 });
 
-/** Commands and patches are confined as they were recorded only where the sandbox works; REQUIRE_SANDBOX=1 fails without it. */
+/** Commands and patches run in the recorded sandbox only where the sandbox works; with REQUIRE_SANDBOX=1 its absence is a failure. */
 function actsOnTheMachine(recording: Transcript): boolean {
   return recording.some((entry) => /"type":"(exec_command|patch_apply)_begin"/.test(JSON.stringify(entry)));
 }

@@ -1,9 +1,9 @@
-// A short form of `npm run soak`: a small crowd that leaves the other tests room.
+// A short form of `npm run soak`, with few clients so that the other tests have enough resources.
 import { expect, it } from "vitest";
 import { complaints } from "../bench/soak/complaints.js";
 import { soak } from "../bench/soak/soak.js";
 
-/** After so short a time the engine still compiles and its heaps still grow; ten minutes are held to a tenth. */
+/** After so short a time V8 still compiles and its heaps still grow; the run of ten minutes allows a tenth. */
 const MEMORY_MARGIN = 1.6;
 
 it("clients that come, go, die and misbehave leave nothing behind, and the others get their answers", { timeout: 240_000 }, async () => {

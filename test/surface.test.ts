@@ -11,7 +11,7 @@ import { type Stage, setStage } from "./support/stage.js";
 import pins from "./support/toolPins.generated.json" with { type: "json" };
 import { CODEX_TOOLS } from "./support/toolPins.js";
 
-// What clients and scripts rely on, written out: a change here is a change for them, and belongs into the changelog.
+// The names that clients and scripts rely on. A change here is a change for users and belongs in the changelog.
 
 function withoutDescriptions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDescriptions);

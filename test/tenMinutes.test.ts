@@ -15,8 +15,8 @@ import { answer, beginning } from "./support/memory/memoryThreads.js";
 import { OwnToolsStage } from "./support/memory/ownToolsStage.js";
 import { valueAt } from "./support/scenarios/scenario.js";
 
-// The official client as it comes, which gives up a call after 60 s, and a turn of ten minutes with a question in its middle. Only the clock is
-// scripted, and the turn.
+// An unmodified official client, which gives up a call after 60 s, and a turn of ten minutes with a question in the middle. Only the clock
+// and the turn are scripted.
 
 const MINUTE = 60_000;
 const SUBJECT = {
@@ -30,7 +30,7 @@ const SUBJECT = {
   needsPerson: true,
 } as const;
 
-/** Works five minutes, asks, and works five minutes more. */
+/** Works for five minutes, asks, and works for five minutes more. */
 class SlowEngine implements Engine {
   readonly name = "scripted";
 
@@ -53,7 +53,7 @@ function passed(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** The SDK's side of a wire in memory. */
+/** The SDK's side of a connection in memory. */
 class WireTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
@@ -81,14 +81,14 @@ class WireTransport implements Transport {
   }
 }
 
-/** What a caller does, and what it was told on the way. */
+/** The actions of a caller, and the messages it received. */
 class Caller implements AsyncDisposable {
   readonly #stage = new OwnToolsStage({ engine: new SlowEngine(), approvalFallback: "hold" });
   readonly #client = new Client({ name: "a-client-nobody-knows", version: "1.0.0" });
   readonly #session: Session;
   readonly #transport: WireTransport;
   readonly told: unknown[] = [];
-  /** The tools that it called. */
+  /** The names of the tools it called. */
   readonly used: string[] = [];
 
   constructor() {
@@ -125,7 +125,7 @@ class Caller implements AsyncDisposable {
 
 const realSetTimeout = globalThis.setTimeout;
 
-/** A second at a time, until it has ended. What is loaded from the disk meanwhile takes no time on the scripted clock. */
+/** Advances the clock by a second at a time until the promise settles. Loading from the disk takes no time on the scripted clock. */
 async function whileTimePasses<T>(promise: Promise<T>): Promise<T> {
   let ended = false;
   const settled = promise.finally(() => {
@@ -139,13 +139,13 @@ async function whileTimePasses<T>(promise: Promise<T>): Promise<T> {
   return settled;
 }
 
-/** The whole of the results, as a client might show it to its model. */
+/** The size of the results in tokens, as a client might pass them to its model. */
 function tokens(results: readonly unknown[]): number {
   return results.reduce<number>((sum, result) => sum + JSON.stringify(result).length, 0) / 4;
 }
 
 beforeEach(async () => {
-  // What a first call loads would take its time away.
+  // Loads first what the first call would load, since that takes real time.
   await Promise.all([...LISTED_TOOLS.map(({ load }) => load()), import("../src/mcp/sessions/callTurn.js")]);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "hrtime", "performance"] });
 });

@@ -20,11 +20,11 @@ function reply(client: MemorySession, threadId: string, prompt = "!say two"): Pr
   return client.call("codex-reply", { threadId, prompt });
 }
 
-/** Starts a turn that goes on until it is stopped, and gives its thread. */
+/** Starts a turn that runs until it is stopped, and returns its thread. */
 async function running(client: MemorySession): Promise<string> {
   client.send({ id: "running", method: "tools/call", params: { name: "codex", arguments: { prompt: "!hang" } } });
   const configured = await client.untilEvent("session_configured", "running");
-  // The last that is shown before the model is waited for.
+  // The last event before the turn waits for the model.
   await client.untilEvent("token_count", "running");
   return String(configured["session_id"]);
 }
@@ -95,7 +95,7 @@ describe("a thread whose session is over", () => {
     await using alice = sessionOf("alice", agent);
     await using bob = sessionOf("bob", agent);
     const [left, busy] = [await started(alice), await running(alice)];
-    // The turn goes on for a moment after its session is gone.
+    // The turn continues for a moment after its session has ended.
     agent.open.access.sessionEnded(alice.caller.sessionId);
     expect([await reply(bob, left), await reply(bob, busy)]).toEqual([notFound(left), notFound(busy)]);
   });

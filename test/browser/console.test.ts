@@ -26,7 +26,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await visitor.start("!think Counting is easy\n!slow 60 40", { cwd });
     const answer = page.getByRole("article", { name: "Agent" });
     await expect.poll(() => answer.textContent()).toContain("w0");
-    // It is shown before it is whole.
+    // The text appears before it is complete.
     expect(await answer.textContent()).not.toContain("w59");
     expect(await page.locator(".facts .state").textContent()).toBe("running");
     await visitor.picture("streaming");
@@ -81,7 +81,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await expect.poll(() => page.locator(".facts .state").textContent()).toBe("waiting");
     const thread = page.url();
     await page.goto(`${stage.front.address}#/inbox`);
-    // What the server would say of the thread never comes.
+    // The server's answer about the thread never arrives.
     await page.route(/\/api\/v1\/threads\/[\w-]+$/, () => {});
     await page.getByRole("button", { name: "Approve" }).click();
     await page.locator(".settled li", { hasText: "left.txt" }).waitFor();
@@ -117,7 +117,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     const page = await visitor.page.context().newPage();
     await page.goto(address);
     await page.getByRole("heading", { name: /waits?$/ }).waitFor();
-    // The code stays neither in the address nor in the history.
+    // The code is removed from the address and from the history.
     expect(page.url()).not.toContain("code");
     await page.getByRole("link", { name: "Doctor" }).click();
     await page.getByText("authenticated by cookie").waitFor();
@@ -181,7 +181,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
   });
 });
 
-/** The thread as it is kept, with everything that the model got to read. */
+/** The stored thread, with everything that the model read. */
 async function recordOf({ stage }: ConsoleStage, threadId: string): Promise<string> {
   const folder = path.join(stage.codexHome, "sessions");
   const files = await readdir(folder, { recursive: true });

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.js";
 
-/** Texts that would run, load or lead somewhere if anything took them for more than text. */
+/** Texts that would run code, load something or link somewhere if they were shown as HTML. */
 const PAYLOADS = [
   "<img src=x onerror=alert(1)>",
   "<script>alert(2)</script>",
@@ -15,7 +15,7 @@ const MARKDOWN =
   "[click](javascript:alert(6)) [data](data:text/html,<script>alert(7)</script>) ![pixel](http://192.0.2.1/p.png) [ok](https://example.com/a)";
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** Goes on with the Tab key until the field of this label has the focus: how many fields lie between depends on what the server offers. */
+/** Presses Tab until the field with this label has the focus; the number of fields before it depends on what the server offers. */
 async function tabTo(page: Page, label: string): Promise<void> {
   for (let steps = 0; steps < 40; steps++) {
     await page.keyboard.press("Tab");
@@ -131,7 +131,7 @@ describe.skipIf(isWithoutBrowser())("the console for all users", () => {
     await page.keyboard.type("no more of these");
     await page.keyboard.press("Enter");
     await page.locator(".settled li", { hasText: "two.txt" }).getByText("denied").waitFor();
-    // Nobody is left in the nowhere.
+    // The focus is on an element of the page.
     expect(await page.evaluate("document.activeElement.id")).toBe("inbox-heading");
   });
 

@@ -5,7 +5,7 @@ import { threadIdOf } from "../../src/lib/ids.js";
 import { findRollout } from "../../src/stores/files/threads/rolloutPaths.js";
 import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.js";
 
-/** So many that the patch and the review are in parts of the page that are never drawn together. */
+/** Enough findings that the patch and the review are never rendered at the same time. */
 const MESSAGES = 250;
 const PATCH = "*** Begin Patch\n*** Add File: lib/made.js\n+const a = 1;\n+const b = a / 0;\n+export { b };\n*** End Patch";
 

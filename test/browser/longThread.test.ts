@@ -6,7 +6,7 @@ import { findRollout } from "../../src/stores/files/threads/rolloutPaths.js";
 import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.js";
 
 const TURNS = 3_333;
-/** All items would be about ten times as many. */
+/** All items together would need about ten times as many nodes. */
 const MOST_NODES = 12_000;
 
 describe.skipIf(isWithoutBrowser())("a thread of ten thousand items", () => {
@@ -44,7 +44,7 @@ describe.skipIf(isWithoutBrowser())("a thread of ten thousand items", () => {
     await page.getByText("the very first answer", { exact: true }).waitFor();
     for (const part of [0.25, 0.5, 0.75]) {
       await box.evaluate((element, to) => element.scrollTo({ top: element.scrollHeight * to }), part);
-      // What is in the middle of the box is an item, and not the place of one.
+      // The element in the middle is a rendered item, and not a placeholder.
       await expect
         .poll(() =>
           box.evaluate((element) => {

@@ -28,9 +28,9 @@ interface Example {
   /** Variable → dotted path into the result. */
   readonly keep?: Readonly<Record<string, string>>;
   readonly needs?: Need;
-  /** Only with this engine. */
+  /** Only for this engine. */
   readonly engine?: "native" | "codex";
-  /** Only there. */
+  /** Only on this transport. */
   readonly on?: "stdio" | "network";
   /** The condition to wait for before it is sent. */
   readonly before?: (stage: Stage) => void;

@@ -12,7 +12,7 @@ import { historyOf, lastMessageOf, playTurn } from "../support/threads/turns.js"
 export interface EngineUnderTest extends AsyncDisposable {
   readonly engine: Engine;
   readonly settings: ThreadSettings;
-  /** Absent: it takes whatever the test has. */
+  /** Absent: the engine accepts every prompt of these tests. */
   readonly longestPrompt?: number;
 }
 

@@ -55,7 +55,7 @@ prefix_rule(
 )
 `;
 
-/** A key of the settings whose value is of another kind. */
+/** A key of the settings with a value of another type. */
 function otherValue(random: SeededRandom): string {
   const lines = SETTINGS.split("\n");
   const at = random.below(lines.length);
@@ -75,7 +75,7 @@ function furnish(ground: Ground, random: SeededRandom): string {
   return settings;
 }
 
-/** It either serves, or ends at once with a sentence and a proper code. */
+/** The server must either work, or end at once with a message and the right exit code. */
 async function startAndLook(ground: Ground, listens: boolean): Promise<void> {
   await using server = await startServer({ stage: ground, args: ["--engine", "scripted", ...(listens ? ["--port", "0"] : [])] });
   await (listens ? listening(server) : talking(server));

@@ -8,17 +8,17 @@ import { SeededRandom } from "../support/patch/random.js";
 
 const SEED = 7;
 const FUZZ_MS = 240_000;
-/** What a program says that was surprised. */
+/** Output of a program that met an unexpected error. */
 const SURPRISE = /unhandled|uncaught|\b(Type|Reference|Range|Syntax)Error\b|^\s+at .+:\d+:\d+\)?$|heap out of memory|internal error/i;
 
 export interface Fuzz {
-  /** How many inputs `npm test` invents, and how many `npm run attack`. */
+  /** The number of inputs in `npm test` and in `npm run attack`. */
   readonly budget: { readonly quick: number; readonly all: number };
-  /** Gives so many inputs to a server. Throws when something is not as it must be. */
+  /** Sends the inputs to a server. Throws if a requirement is violated. */
   readonly play: (ground: Ground, rounds: Iterable<SeededRandom>) => Promise<void>;
 }
 
-/** Plays the target with the usual seed and with every seed that once found something. A failure names the seed to keep. */
+/** Fuzzes the target with the usual seed and with every seed that once found a defect. A failure names the seed to keep. */
 export function describeFuzz(target: string, { budget, play }: Fuzz): void {
   const count = ALL_ATTACKS ? budget.all : budget.quick;
   const seeds = [SEED, ...keptSeeds(target)];
@@ -36,7 +36,7 @@ export function describeFuzz(target: string, { budget, play }: Fuzz): void {
   });
 }
 
-/** One source of randomness for each round, so that a round is the same whatever the rounds before it used up. */
+/** Every round has a generator of its own, so that it is the same however many numbers earlier rounds used. */
 function* rounds(seed: number, count: number, played: { round: number }): Generator<SeededRandom> {
   for (; played.round < count; played.round++) yield new SeededRandom(seed * 1_000_003 + played.round);
 }
@@ -48,7 +48,7 @@ function keptSeeds(target: string): number[] {
   return seeds;
 }
 
-/** What must hold of a server whatever it was given. */
+/** The state that a server must be in after any input. */
 export async function checkHealth(victim: Victim): Promise<void> {
   const { end } = victim.server.process;
   if (end) throw new Error(`The server ended with ${JSON.stringify(end)}: ${victim.server.errorLines.slice(-5).join(" | ")}`);
@@ -58,17 +58,17 @@ export async function checkHealth(victim: Victim): Promise<void> {
   if (excess !== undefined) throw new Error(excess);
 }
 
-/** Fails when what was said on stderr shows surprise. */
+/** Fails if a line of stderr reports an unexpected error. */
 export function checkWords(lines: readonly string[]): void {
   const surprised = lines.find((line) => SURPRISE.test(line));
   if (surprised !== undefined) throw new Error(`stderr: ${surprised.slice(0, 500)}`);
 }
 
-/** An answer that says something was not foreseen. */
+/** Fails if the answer reports an unexpected error. */
 export function checkAnswer(answer: unknown, asked: unknown): void {
   const text = JSON.stringify(answer) ?? "";
   if (!text.includes("-32603") && !SURPRISE.test(text)) return;
-  // What was said to it may come back in the answer.
+  // The answer may repeat the input.
   if (SURPRISE.test(JSON.stringify(asked) ?? "")) return;
   throw new Error(`${text.slice(0, 500)} to ${JSON.stringify(asked).slice(0, 1000)}`);
 }

@@ -7,7 +7,7 @@ import { checkHealth, describeFuzz } from "./fuzz.js";
 import { bentText, strangeBytes, strangeText, strangeValue } from "./invent.js";
 
 const CHECK_EVERY = 50;
-/** Longer than a server may take to answer or to let a bad connection go. */
+/** The longest time in which a server may answer or close a bad connection. */
 const PATIENCE_MS = 20_000;
 
 const HEADERS = [
@@ -75,7 +75,7 @@ function inventRequest(random: SeededRandom): Buffer {
   return random.chance(0.1) ? Buffer.concat([whole.subarray(0, random.below(whole.length)), strangeBytes(random, 100)]) : whole;
 }
 
-/** Says it, and resolves when there is an answer or the connection is closed; fails when there is neither. */
+/** Sends the bytes and waits for an answer or the end of the connection; fails if neither comes. */
 async function say(port: number, bytes: Buffer): Promise<void> {
   const socket = connect({ port, host: "127.0.0.1" });
   socket.on("error", () => {});
@@ -114,7 +114,7 @@ async function play(victim: Victim, rounds: Iterable<SeededRandom>): Promise<voi
   }
 }
 
-/** After the first line. */
+/** Inserts the header after the first line. */
 function withHeader(bytes: Buffer, header: string): Buffer {
   const end = bytes.indexOf("\r\n") + 2;
   return end < 2 ? bytes : Buffer.concat([bytes.subarray(0, end), Buffer.from(header), bytes.subarray(end)]);

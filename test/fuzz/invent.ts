@@ -1,6 +1,6 @@
 import type { SeededRandom } from "../support/patch/random.js";
 
-/** Pieces that programs stumble over. */
+/** Values that often cause errors in programs. */
 const PIECES = [
   "",
   " ",
@@ -71,7 +71,7 @@ export function strangeText(random: SeededRandom): string {
   return random.several(0, 4, () => random.pick(PIECES)).join("");
 }
 
-/** Any JSON there is, most of it small. */
+/** Any JSON value; most are small. */
 export function strangeValue(random: SeededRandom, depth = 0): unknown {
   const kind = random.below(depth >= DEEPEST ? 4 : 7);
   switch (kind) {
@@ -97,7 +97,7 @@ function nested(random: SeededRandom, levels: number): unknown {
   return value;
 }
 
-/** The same object with one thing in it changed, added, doubled or gone. */
+/** The same object with one member changed, added, duplicated or removed. */
 export function bentObject(random: SeededRandom, object: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const keys = Object.keys(object);
   const key = keys.length === 0 ? "x" : random.pick(keys);
@@ -120,7 +120,7 @@ export function bentObject(random: SeededRandom, object: Readonly<Record<string,
   }
 }
 
-/** The same text with pieces dropped, doubled, moved, replaced or put in. */
+/** The same text with parts removed, duplicated, moved, replaced or inserted. */
 export function bentText(random: SeededRandom, text: string, extra: readonly string[] = []): string {
   let bent = text;
   for (let changes = 1 + random.below(4); changes > 0; changes--) {

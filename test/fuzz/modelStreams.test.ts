@@ -7,7 +7,7 @@ import { bentObject, bentText, strangeBytes, strangeText, strangeValue } from ".
 type Json = Readonly<Record<string, unknown>>;
 
 const CHECK_EVERY = 25;
-/** A model that never comes to an end would. */
+/** A limit, since a damaged stream could make the turn ask the model without end. */
 const MOST_ANSWERS = 8;
 const PROMPTS = [
   "!say hello there",
@@ -23,7 +23,7 @@ function sse(events: readonly Json[]): string {
   return events.map((event) => `event: ${String(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 }
 
-/** What the model would have said, bent. */
+/** A damaged form of the model's stream. */
 function inventStream(random: SeededRandom, events: readonly Json[]): Override {
   const text = sse(events);
   return random.pick<() => Override>([

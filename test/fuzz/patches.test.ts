@@ -68,7 +68,7 @@ function inventPatch(random: SeededRandom): string {
   return random.chance(0.5) ? patch : bentText(random, patch, MARKERS);
 }
 
-/** Whatever the patch said: nothing outside has changed, and nothing half done is left. */
+/** Whatever the patch is, files outside are unchanged and no temporary file remains. */
 function checkFiles(ground: Ground): void {
   const outside = readdirSync(ground.outside).map((name) => `${name}=${readFileSync(path.join(ground.outside, name), "utf8")}`);
   if (outside.join() !== `x.txt=${OUTSIDE}`) throw new Error(`Outside there is ${JSON.stringify(outside)}`);

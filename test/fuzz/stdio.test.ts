@@ -22,11 +22,11 @@ const METHODS = [
   "completion/complete",
 ] as const;
 
-/** A line that may be anything, and the id under which it must be answered, if it is a request. */
+/** Any line, and the id of the expected answer if the line is a request. */
 function inventLine(random: SeededRandom, id: string): { readonly bytes: Buffer; readonly expects?: string } {
   const method = random.chance(0.8) ? random.pick(METHODS) : strangeText(random);
   const request: Json = { jsonrpc: "2.0", id, method, params: strangeValue(random) };
-  // A call that listens is answered when it ends.
+  // `subscriptions/listen` is answered only when it ends.
   const answered = method !== "subscriptions/listen";
   const kind = random.below(6);
   if (kind <= 1) return { bytes: Buffer.from(JSON.stringify(request)), ...(answered && { expects: id }) };

@@ -14,7 +14,7 @@ const PATIENCE_MS = 20_000;
 
 const fileOf = ({ root }: Ground) => path.join(root, "keys/tokens");
 
-/** Something else in the place of the token file, by every way editors and systems have. */
+/** Replaces the token file in one of the ways that editors and systems use. */
 function replaceFile(ground: Ground, random: SeededRandom): void {
   const file = fileOf(ground);
   const text = random.pick([
@@ -64,7 +64,7 @@ describeFuzz("token files", {
   },
 });
 
-/** A good file counts again, however often it was bad. */
+/** A valid file is used again, however often it was invalid before. */
 async function goesBackToNormal(victim: Victim, ground: Ground): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   for (;;) {

@@ -10,7 +10,7 @@ const CHECK_EVERY = 25;
 const AT_ONCE = 4;
 const THREAD = "019a0000-0000-7000-8000-000000000000";
 
-/** Calls that are answered at once. */
+/** Calls that end at once. */
 const CALLS: readonly (readonly [string, Json])[] = [
   [
     "codex",
@@ -51,11 +51,11 @@ const CALLS: readonly (readonly [string, Json])[] = [
   ["codex-account", { action: "state" }],
   ["codex-models", {}],
   ["codex-config", { cwd: "." }],
-  // Every tool with the example of its own file, also one that nobody thought of here.
+  // Every tool with the example of its own file, so a new tool is included too.
   ...Object.entries(pins.examples),
 ];
 
-/** Directives that make the model call a tool with arguments nobody foresaw. */
+/** Directives that make the model call a tool with unexpected arguments. */
 const MODEL_TOOLS = [
   "shell",
   "update_plan",

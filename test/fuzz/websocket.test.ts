@@ -34,7 +34,7 @@ interface FrameParts {
   readonly payload: Buffer;
   readonly masked?: boolean;
   readonly final?: boolean;
-  /** What the frame says its length is, if not the truth. */
+  /** The length in the frame's header, if it is not the real one. */
   readonly length?: number;
   readonly reserved?: number;
 }
@@ -82,7 +82,7 @@ async function upgraded(victim: Victim): Promise<Socket> {
   return socket;
 }
 
-/** Frames on a socket of their own, and then its end, which the server must see to. */
+/** Sends frames on a new socket and waits for the server to close it. */
 async function play(victim: Victim, random: SeededRandom): Promise<void> {
   const socket = await upgraded(victim);
   const closed = once(socket, "close", { signal: AbortSignal.timeout(PATIENCE_MS) });

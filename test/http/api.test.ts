@@ -42,7 +42,7 @@ function start(prompt: string, more: object = {}): Promise<Told> {
   return api("/threads", { method: "POST", body: { prompt, cwd: folder, ...more } });
 }
 
-/** Reads events until one is what is looked for; gives all of them with their ids. */
+/** Reads events until the last one is found, and returns all of them with their ids. */
 async function eventsUntil(
   path: string,
   isLast: (event: ApiEvent) => boolean,
@@ -62,7 +62,7 @@ async function eventsUntil(
     for (const block of blocks) {
       const [, id = ""] = /^id: (.*)$/m.exec(block) ?? [];
       const [, data = "null"] = /^data: (.*)$/m.exec(block) ?? [];
-      // Every event is what its schema says.
+      // Every event matches its schema.
       const event = ApiEvent.parse(JSON.parse(data));
       seen.push({ id, event });
       if (!isLast(event)) continue;
@@ -73,7 +73,7 @@ async function eventsUntil(
   return seen;
 }
 
-/** What it tells, without when. */
+/** The content of an event without its times. */
 function gist({ event }: { readonly event: ApiEvent }): string {
   return JSON.stringify(event, (key, value: unknown) => (key === "at" || key === "ms" || key === "turn" ? undefined : value));
 }
@@ -203,11 +203,11 @@ describe("events", () => {
     expect(told.find(({ event }) => event.type === "item.completed")?.event).toMatchObject({
       item: { status: "declined", output: expect.stringContaining("use mktemp") },
     });
-    // Whichever the last one was, the rest is the same.
+    // The rest is the same after every possible last event.
     for (const at of [0, 2, told.length - 2]) {
       const again = await eventsUntil(`/threads/${id}/events`, isEnd, told[at]?.id);
       const rest = again.filter(({ event }) => event.type !== "hello");
-      // What the feed and the turn's log tell at the same moment may come in either order.
+      // Events of the feed and of the turn's log that happen at the same moment may arrive in either order.
       expect(rest.map(gist).sort()).toEqual(
         told
           .slice(at + 1)
@@ -318,12 +318,12 @@ describe("the document", () => {
     for (const [path, methods] of operations) {
       const get = methods["get"];
       const schema = get?.responses["200"]?.content?.["application/json"]?.schema;
-      // A route that must be told more than the thread is played by apiDocument.test.ts.
+      // apiDocument.test.ts plays the routes that need more parameters than the thread.
       if (!schema || path.includes("{approvalId}") || path.includes("{itemId}") || path.endsWith("/file")) continue;
       const real = path.replace("{threadId}", body.thread.id).replace("{turnId}", body.turn.id).replace("/api/v1", "");
       const told = await api(real);
       expect({ path, status: told.status }).toEqual({ path, status: 200 });
-      // The schema of the document, with its components, read back by another implementation than the one that wrote it.
+      // Validates against the schema in the document, read by another implementation than the one that wrote it.
       const moved = JSON.stringify({ ...schema, $defs: document.components.schemas }).replaceAll("#/components/schemas/", "#/$defs/");
       expect(z.fromJSONSchema(JSON.parse(moved)).safeParse(told.body).error, path).toBeUndefined();
       checked++;

@@ -37,7 +37,7 @@ interface Input {
   readonly text?: string;
 }
 
-/** A client that knows of the server what its document says and nothing else. */
+/** A client that knows only the server's document. */
 class DocumentClient {
   private constructor(
     readonly origin: string,
@@ -67,7 +67,7 @@ class DocumentClient {
     return found;
   }
 
-  /** Fails when the answer is none that the document has. Of an endless answer only the beginning is looked at. */
+  /** Fails if the document does not declare the answer. Of an endless answer only the beginning is read. */
   async call(who: Headers, operationId: string, { path = {}, query = {}, body, text }: Input): Promise<{ status: number; body: unknown }> {
     const operation = this.find(operationId);
     const url = new URL(this.origin + operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => path[name] ?? `no-${name}`));
@@ -122,7 +122,7 @@ const onThread = async (more: Omit<Input, "path"> = {}): Promise<Input> => ({ pa
 const onRunning = async (more: Omit<Input, "path"> = {}): Promise<Input> => ({ path: await thread("!slow 2000 50", 0), ...more });
 const nothing = async (): Promise<Input> => ({});
 
-/** For every operation what is good input, and who may send it. */
+/** A valid input for every operation, and the caller who may send it. */
 const GOOD: Readonly<Record<string, { readonly input: () => Promise<Input>; readonly who?: Headers; readonly status?: number }>> = {
   getHealth: { input: nothing },
   getMe: { input: nothing },
@@ -198,13 +198,13 @@ describe.each(Object.entries(GOOD))("%s", (operationId, { input, who = ALICE, st
     for (const { name, in: where } of parameters) {
       if (where === "header") continue;
       for (const value of HOSTILE) {
-        // An empty part of a path is another path.
+        // A path with an empty part belongs to another route.
         if (where === "path" && value.trim() === "") continue;
         const given = where === "path" ? { path: { [name]: encodeURIComponent(value) } } : { query: { [name]: value } };
         expect((await client.call(who, operationId, { body: requestBody && { prompt: "x" }, ...given })).status).toBeLessThan(500);
       }
     }
-    // Without a body to go wrong, and without parameters, there is no bad input.
+    // An operation without body and parameters has no invalid input.
     if (!requestBody) return;
     const path = { threadId: "00000000-0000-7000-8000-000000000000", approvalId: "none" };
     for (const text of BODIES) {

@@ -24,7 +24,7 @@ async function start(prompt: string, more: object = {}): Promise<string> {
   return String(valueAt(body, "thread.id"));
 }
 
-/** The types of the events that come, until one of them is told. */
+/** The types of the events, up to and including the last one. */
 async function typesUntil(path: string, last: string, begun?: () => Promise<unknown>): Promise<readonly string[]> {
   const gone = new AbortController();
   const answer = await fetch(`${server.origin}/api/v1${path}`, { signal: gone.signal });
@@ -67,7 +67,7 @@ it("a thread that is archived while it is watched says so, and is gone once it i
 it("whoever comes back to events that are long gone is told to read anew, and misses nothing afterwards", async () => {
   const threadId = await start("!say one", { wait: 30 });
   const { eventsAfter } = (await api("GET", `/threads/${threadId}/items`)).body as ItemPage;
-  // The id of the same moment in a process that is gone.
+  // The id of the same event in an earlier process.
   const old = eventsAfter.replace(/^[^-.]+/, "00000000");
   const more = () => api("POST", `/threads/${threadId}/turns`, { prompt: "!say two" });
   const types = await typesUntil(`/threads/${threadId}/events?after=${old}`, "turn.ended", more);
@@ -92,11 +92,11 @@ it("a client that does not read events is cut off, and goes on after the last on
   socket.say(`GET /api/v1/threads/${threadId}/events HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
   await socket.heard("event: hello");
   socket.stopReading();
-  // Its events are many times what the systems on both ends hold for a connection.
+  // The events need many times the socket buffers of both ends.
   const prompt = `${"!shell head -c 1000000 /dev/zero | tr '\\0' x\n".repeat(20)}!say done`;
   const flood = await api("POST", `/threads/${threadId}/turns`, { prompt, wait: 50 });
   expect(flood.body).toMatchObject({ turn: { status: "completed" } });
-  // Others are served meanwhile.
+  // Other callers are served at the same time.
   expect((await api("GET", `/threads/${threadId}`)).status).toBe(200);
   socket.goOnReading();
   const heard = await socket.untilClosed();
@@ -109,6 +109,6 @@ it("a client that does not read events is cut off, and goes on after the last on
   const types = await typesUntil(`/threads/${threadId}/events?after=${last}`, "turn.ended");
   expect(types[0]).toBe("hello");
   expect(types.filter((type) => type === "turn.ended")).toHaveLength(1);
-  // The answer is whole at its end, whichever of its pieces are no longer kept.
+  // The final answer is complete, even if some of its deltas are no longer kept.
   expect(types.some((type) => type === "item.completed" || type === "reset")).toBe(true);
 });

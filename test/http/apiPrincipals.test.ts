@@ -33,7 +33,7 @@ async function api(who: Headers, method: string, path: string, body?: unknown): 
   return { status: answer.status, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-/** A turn of Alice's that waits for an answer. */
+/** A turn of Alice that waits for an approval. */
 async function asking(): Promise<{ readonly threadId: string; readonly approvalId: string }> {
   const { body } = await api(ALICE, "POST", "/threads", {
     prompt: "!shell touch made.txt\n!say done",
@@ -49,7 +49,7 @@ async function asking(): Promise<{ readonly threadId: string; readonly approvalI
   }
 }
 
-/** Everything that one may do with a thread and its question. */
+/** Every request about a thread and its approval. */
 function attempts({ threadId, approvalId }: { readonly threadId: string; readonly approvalId: string }) {
   const thread = `/threads/${threadId}`;
   return [
@@ -122,7 +122,7 @@ it("a question of an MCP call is answered over the API, and the client's form is
   const result = valueAt((await pending).body, "result");
   expect(result).toMatchObject({ structuredContent: { content: "done", approvals: { asked: 1, denied: 1 } } });
   expect(JSON.stringify(result)).toContain("not now");
-  // The answer of the form comes too late for anything.
+  // The answer to the elicitation comes first, so this one is too late.
   await server.ask({ headers, message: { jsonrpc: "2.0", id: question["id"], result: { decision: "approved" } } });
   const late = await api(ALICE, "POST", `/approvals/${approvalId}/answer`, { decision: "approve" });
   expect(late).toMatchObject({ status: 409 });
@@ -141,7 +141,7 @@ describe("a code for the console", () => {
       return [answer.status, valueAt(await answer.json(), "code")];
     };
     expect(await ask(tokens.carol)).toEqual([403, "login_refused"]);
-    // Where no console was built there is none to open.
+    // Without a built console there is nothing to open.
     expect(await ask(tokens.root)).not.toContain(403);
   });
 });

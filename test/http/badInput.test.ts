@@ -13,7 +13,7 @@ afterAll(() => server?.[Symbol.asyncDispose]());
 const PING = rpc(1, "ping");
 const error = (code: number, id: unknown = null) => ({ jsonrpc: "2.0", id, error: expect.objectContaining({ code }) });
 
-/** The first line of what a server says to these bytes, until it closes. */
+/** The first line of the server's response to these bytes. */
 async function statusOf(said: string): Promise<string> {
   using socket = await RawSocket.open(server.port);
   socket.say(said);

@@ -15,7 +15,7 @@ const TOKEN = "a-token-of-more-than-sixteen-characters";
 const OLD: Faults = { version: "0.152.1" };
 const COMPLAINT = /The Codex CLI at \S+, version 0\.152\.1, cannot hide tokens, .* use --engine native\./;
 
-/** Flags of a server that somebody else may call too. */
+/** Arguments of a server that other callers may use too. */
 function shared({ root }: Stage): string[] {
   const tokens = path.join(root, "tokens.txt");
   writeFileSync(tokens, `alice ${TOKEN}\n`, { mode: 0o600 });

@@ -24,7 +24,7 @@ async function startForThree(): Promise<HttpServer> {
   });
 }
 
-/** What listeners were told of a conversation, in order. */
+/** The events of a conversation that a listener received, in order. */
 function eventsOf(client: FrontEndClient, conversationId: unknown): unknown[] {
   return client
     .told()
@@ -110,7 +110,7 @@ describe("callers over the network", () => {
     for (const named of detours) {
       const refused = { code: -32600, message: `rollout path \`${named}\` must be in sessions directory` };
       expect(valueAt(await alice.request("resumeConversation", { path: named }), "error")).toMatchObject(refused);
-      // He may be told as well that there is no such conversation, whether there is one or not.
+      // The error may also be that there is no such conversation, whether it exists or not.
       expect(valueAt(await bob.request("resumeConversation", { path: named }), "error.code")).toBe(-32600);
       expect(valueAt(await alice.request("archiveConversation", { conversationId, rolloutPath: named }), "error.code")).toBe(-32600);
     }
@@ -183,7 +183,7 @@ it.each([1, 4, 9])("a server that is killed while it keeps keys leaves a whole o
     await using server = await startServer({ stage, args: ["--engine", "native"] });
     using client = overStdio(server);
     const asked = keys.map((apiKey) => client.request("loginApiKey", { apiKey }));
-    // Those that are cut off have no answer.
+    // Requests that are cut off get no answer.
     for (const request of asked) request.catch(() => undefined);
     await Promise.all(asked.slice(0, answers));
     server.process.kill("SIGKILL");

@@ -51,7 +51,7 @@ describe.concurrent("two sessions of one server", () => {
     const question = await streamOne.question();
     await call(two, { prompt: "!say two" });
     await streamTwo.answerTo("call");
-    // The other session's answer to a question of the same number decides nothing here.
+    // The other session's answer with the same request id decides nothing here.
     await server.ask({ headers: two, message: { jsonrpc: "2.0", id: question["id"], result: { decision: "approved" } } });
     await server.ask({ headers: one, message: { jsonrpc: "2.0", id: question["id"], result: { decision: "denied" } } });
     expect(await pending).toMatchObject({ structuredContent: { content: "done" } });
@@ -142,7 +142,7 @@ describe.concurrent("a thread", () => {
     using stream = await hasty.stream({ headers: owner });
     expect([await reply(next, threadId), await reply(bob, threadId)]).toEqual([noThread(threadId), noThread(threadId)]);
     stream[Symbol.dispose]();
-    // The server learns a moment later that the stream is gone.
+    // The server notices the end of the stream a moment later.
     let continued = await reply(next, threadId);
     while (valueAt(continued, "isError") === true) continued = await reply(next, threadId);
     expect([continued, await reply(bob, threadId)]).toEqual([completed(threadId, "on"), noThread(threadId)]);

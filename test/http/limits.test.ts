@@ -53,7 +53,7 @@ describe.concurrent("more turns than may run", () => {
       headers: { "retry-after": "5" },
       body: { id: "refused", error: { message: expect.stringContaining("try again in a few seconds") } },
     });
-    // What is no turn is served all the same.
+    // Requests that are no turns are still served.
     expect((await server.ask({ headers: first, message: rpc("p", "ping") })).status).toBe(200);
     await server.ask({ headers: first, message: notice("notifications/cancelled", { requestId: "running" }) });
     expect(valueAt((await running).body, "result.isError")).toBe(true);
@@ -109,7 +109,7 @@ describe.concurrent("a session that nobody uses", () => {
     const { session: busy = "" } = await server.ask({ message: handshake(0) });
     const running = server.ask({ headers: { "mcp-session-id": busy }, message: toolCall(1, { prompt: "!slow 100 30" }) });
     await server.sessionWhere(busy, (seen) => seen?.running === 1);
-    // Two more of the same age are swept while these two go on.
+    // The server removes two other sessions of the same age, but keeps these two.
     await server.sessionWhere(unused, (seen) => seen === undefined);
     expect(await server.session(watching.session)).toMatchObject({ streams: 1 });
     expect(await server.session(busy)).toMatchObject({ running: 1 });

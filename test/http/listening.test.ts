@@ -9,7 +9,7 @@ import { addressOf, startHttpServer } from "../support/http/httpServer.js";
 import { startServer } from "../support/processes/mcpServer.js";
 import { setStage } from "../support/stage.js";
 
-/** What a server that cannot start leaves its user with. */
+/** The exit code and the output of a server that cannot start. */
 async function failure(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

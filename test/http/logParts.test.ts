@@ -5,7 +5,7 @@ import { eventually } from "../support/eventually.js";
 import { handshake, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
 import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
 
-/** What the lines on stderr say, as far as they are about the call. */
+/** The names of the stderr lines that concern the call. */
 function saidBy({ running }: HttpServer): Set<string> {
   return new Set(
     running.errorLines.flatMap((line) => /^codex-mcp-server: ((?:session|request|turn|call|model call) \w+)/.exec(line)?.[1] ?? []),

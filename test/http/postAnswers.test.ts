@@ -48,7 +48,7 @@ describe.concurrent("X-MCP-POST-STREAM", () => {
 });
 
 describe.concurrent("a client that shakes hands as the specification says", () => {
-  // Gemini CLI and older official libraries send neither a version nor both types with their GET.
+  // Gemini CLI and older official libraries send neither the protocol version nor both media types with their GET.
   const sparse = { accept: "text/event-stream" };
 
   it("gets nothing twice, whatever headers its later requests lack", async () => {
@@ -58,7 +58,7 @@ describe.concurrent("a client that shakes hands as the specification says", () =
     using posted = await server.stream({ headers: { ...SPEC, ...own }, message: say });
     await posted.answerTo(1);
     await posted.end();
-    // Whatever else were on its way would come before the next thing that belongs on the stream in the background.
+    // Other messages would arrive before the next event on the background stream.
     await server.ask({ headers: { ...SPEC, ...own, "x-mcp-post-stream": "0" }, message: toolCall(2, { prompt: "!say again" }) });
     await background.step("task_complete");
     const requests = background.messages.map((message) => valueAt(message, "params._meta.requestId"));
@@ -155,7 +155,7 @@ describe.concurrent("the POST of a spec client", () => {
       valueAt(rest.messages.at(-1), "result.structuredContent.content"),
     );
     expect(shared.messages).toEqual([]);
-    // Nothing is left; the answer tells the official clients not to try again.
+    // There is nothing more to replay, and the status tells the official clients not to retry.
     expect((await server.ask({ headers: { ...own, "last-event-id": rest.lastEventId } })).status).toBe(405);
   });
 

@@ -33,7 +33,7 @@ describe("a client whose server was killed in the middle of a call", () => {
     using back = await second.stream({ headers: { ...own, "last-event-id": lastEventId } });
     expect(await back.answerTo("the call")).toMatchObject({ result: { isError: true, structuredContent: { threadId } } });
     expect(await back.end()).toBe("politely");
-    // Its session is another matter: that is to be opened anew.
+    // The session itself must be opened again.
     expect((await second.ask({ headers: own, message: rpc(1, "tools/list") })).status).toBe(404);
     const { body } = await second.ask({ message: toolCall(2, { threadId, prompt: "!say on" }, "codex-reply") });
     expect(valueAt(body, "result")).toEqual(completed(threadId, "on"));
@@ -67,7 +67,7 @@ describe("a client whose server was killed in the middle of a call", () => {
     );
     expect(answers.length).toBe(2);
     expect(new Set(back.messages.map((message) => valueAt(message, "result.structuredContent.threadId")))).toEqual(new Set(threads));
-    // Nobody's call is answered by a number alone.
+    // A number alone continues no call.
     await expect(openSocket(second.origin, { headers: { ...own, "last-event-id": "5" } })).rejects.toMatchObject({ status: 404 });
   });
 
@@ -90,7 +90,7 @@ describe("a client whose server was killed in the middle of a call", () => {
       reconnectionDelayGrowFactor: 1,
       maxRetries: 1_000,
     };
-    // Without a stream in the background nothing else is tried again.
+    // Without a background stream, the client retries nothing else.
     const transport = new StreamableHTTPClientTransport(new URL(first.url), { reconnectionOptions });
     await client.connect(transport);
     try {

@@ -8,10 +8,10 @@ import { setStage } from "../support/stage.js";
 
 const LIMIT = 32;
 
-/** Takes one of something, until it is disposed of. Rejects when it is refused. */
+/** Uses one unit of a limited resource until it is disposed of. Rejects if the server refuses. */
 type Take = (server: HttpServer, who: Headers) => Promise<Disposable>;
 
-/** Everything that one principal can get. */
+/** Everything that one principal can get at once. */
 class Hoard implements Disposable {
   readonly #held: Disposable[] = [];
   refusal = "";
@@ -69,7 +69,7 @@ describe("one principal takes all it can get, and another is served at once:", (
       using _ofBob = await take(server, BOB);
       expect([what, await ping(BOB), await ping(ALICE)]).toEqual([what, 200, 429]);
       ofAlice[Symbol.dispose]();
-      // Their ends arrive one after the other.
+      // The server processes the ends one after the other.
       while ((await ping(ALICE)) !== 200);
     }
   });

@@ -10,8 +10,8 @@ import { valueAt } from "../support/scenarios/scenario.js";
 const LISTENING = "0A";
 const PING = rpc(1, "ping");
 /**
- * A prompt whose events alone are more than the systems on both ends hold for a connection that nobody reads. What the model says
- * then, in hundreds of pieces, has to wait.
+ * A prompt whose events alone exceed the socket buffers of both ends when the client does not read. The hundreds of deltas after them must
+ * wait.
  */
 const FLOOD = `!slow 200 5\n${"x".repeat(3_000_000)}`;
 const IMPATIENT = "slow_reader_seconds = 0.5\nqueue_length = 8\nreplay_mib = 200";
@@ -53,7 +53,7 @@ describe.concurrent("a client that takes its time", () => {
   });
 });
 
-/** Connections that a process of this machine holds at this port, as the kernel lists them. */
+/** The connections at this port, as the kernel lists them. */
 function connectionsAt(port: number): number {
   const [, ...rows] = readFileSync("/proc/net/tcp", "utf8").trim().split("\n");
   const held = rows
@@ -75,7 +75,7 @@ describe.concurrent("a subscriber that never reads", () => {
     stuck.resume();
     expect(await stuck.end()).toBe("broken");
     const { events } = stuck;
-    // On a busy machine it may be too slow once more.
+    // On a busy machine the connection may be too slow again.
     for (let last = stuck; !answers(last).includes(1); ) {
       using next = await server.stream({ headers: { ...own, "last-event-id": events.at(-1)?.id ?? "" } });
       await next.answerTo(1).catch(() => next.end());
@@ -100,7 +100,7 @@ describe.concurrent("a subscriber that never reads", () => {
     const isPiece = (step: string) => step.endsWith("_delta");
     expect(stuck.steps.length).toBeLessThan(reading.steps.length);
     expect(stuck.steps.filter((step) => !isPiece(step))).toEqual(reading.steps.filter((step) => !isPiece(step)));
-    // A session that ends takes nothing with it that was not counted yet.
+    // The messages that a session drops at its end are counted too.
     const { dropped } = (await server.session(reading.session))?.messages ?? {};
     expect(dropped).toBeGreaterThan(0);
     await server.ask({ method: "DELETE", headers: own });
@@ -143,7 +143,7 @@ describe.concurrent("a subscriber that never reads", () => {
   });
 });
 
-/** The ids of the requests whose answers came on this stream. */
+/** The request ids of the answers on this stream. */
 function answers({ messages }: EventStream): unknown[] {
   return messages.filter((message) => "result" in message).map(({ id }) => id);
 }

@@ -18,7 +18,7 @@ const stepsOf = (events: readonly unknown[]) => events.map((event) => String(val
 const wordsOf = (events: readonly unknown[]) =>
   events.filter((event) => valueAt(event, "msg.type") === "agent_message_delta").map((event) => valueAt(event, "msg.delta"));
 
-/** Everything a client does in a day: is asked, watches, changes its mind, loses its network, and goes on where it was. */
+/** A typical sequence: answers questions, watches a turn, cancels a call, loses the connection, and continues. */
 async function journey(participant: Participant, name: string): Promise<unknown> {
   const { events } = participant;
   const since = (from: number) => events.slice(from);
@@ -59,7 +59,7 @@ async function journey(participant: Participant, name: string): Promise<unknown>
   expect(answer).toEqual(completed(threadId, wordsOf(calmEvents).join("")));
   expect(wordsOf(since(stormy))).toEqual(wordsOf(calmEvents));
   expect(stepsOf(since(stormy))).toEqual(stepsOf(calmEvents));
-  // The POST of a cancelled call has to end somehow, and ends with a result that the official clients do not expect any more.
+  // The POST of a cancelled call ends with a result, which the official clients no longer expect.
   const complaints = participant.complaints.filter((complaint) => !/^Received a response for an unknown .*"interrupted"/.test(complaint));
   return { asked: participant.questions.length, progress, complaints };
 }

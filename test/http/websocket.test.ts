@@ -86,7 +86,7 @@ describe.concurrent("a WebSocket", () => {
     using lively = await greeted();
     using silent = await greeted();
     silent.socket.removeAllListeners("ping");
-    // What the library would answer by itself never leaves.
+    // The library's automatic pong is not sent.
     silent.socket.pong = () => {};
     expect(await silent.close()).toMatchObject({ code: 1006 });
     await lively.wait("pings", () => (lively.pings >= 2 ? true : undefined));
@@ -203,9 +203,9 @@ describe.concurrent("an upgrade", () => {
         `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${hasty.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n${key}\r\n\r\n`,
       );
       socket.resume();
-      // This client never closes its side; the server does both.
+      // This client never closes its side, so the server closes both.
       await once(socket, "end");
-      // Writing shows that nobody is there: the answer is a reset.
+      // A write shows that the connection is gone: it is reset.
       const gone = once(socket, "error");
       const writing = setInterval(() => socket.write("x"), 20);
       await gone.finally(() => clearInterval(writing));

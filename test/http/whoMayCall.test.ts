@@ -14,13 +14,13 @@ import { runToEnd } from "../support/processes/runToEnd.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage } from "../support/stage.js";
 
-/** What curl says of a `ping`: the answer, and its status. */
+/** The curl command for a `ping`; it prints the answer and its status. */
 function pingBy(server: HttpServer, headers: readonly string[] = []): string[] {
   const said = ["content-type: application/json", ...headers].flatMap((header) => ["-H", header]);
   return ["curl", "-s", "-w", " %{http_code}", ...said, "-d", JSON.stringify(rpc(1, "ping")), server.url];
 }
 
-/** What a command of the agent's prints. */
+/** The output of a command that the server runs. */
 async function executed(server: HttpServer, headers: Readonly<Record<string, string>>, args: object): Promise<unknown> {
   const { body } = await server.ask({ headers, message: toolCall(1, { ...args }, "codex-exec") });
   return valueAt(body, "result.structuredContent.stdout") ?? body;
@@ -45,7 +45,7 @@ describe.skipIf(isMissing).concurrent("a command in a sandbox with network", () 
     expect(await executed(server, session, { command: health })).toBe('{"status":"ok"}');
     const shown = Object.entries(who).map(([name, value]) => `${name}: ${value}`);
     expect(await executed(server, session, { command: pingBy(server, shown) })).toMatch(/may not call it.* 403$/);
-    // Whoever is no command of it goes on.
+    // A caller outside the commands is served as before.
     expect((await server.ask({ headers: session, message: rpc(2, "ping") })).status).toBe(200);
   });
 
@@ -152,7 +152,7 @@ describe.concurrent("a token without a scope", () => {
         body: { error: { message: expect.stringContaining("the scope `read`") } },
       });
     }
-    // The name is the same, the leave is not: a session of one token is not the other's.
+    // The principal is the same, but the rights differ: one token cannot use the session of the other.
     const working = await openSession(server, work);
     expect((await server.ask({ headers: { ...working, ...watch }, message: rpc(2, "ping") })).status).toBe(404);
   });

@@ -9,10 +9,10 @@ import { type Stage, setStage } from "../support/stage.js";
 
 const INNER = `printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n' | ${process.execPath} ${MAIN} --engine scripted --tools codex,extras > listed`;
 const CLEAN = 'env -i PATH="$PATH" HOME="$HOME"';
-/** Its process is nobody's child any more when it begins. */
+/** The process has lost its parent when it starts the server. */
 const ORPHAN = `while kill -0 $1 2>/dev/null; do :; done\n${INNER}\n`;
 
-/** Not the usual path of a stage: whoever runs the tests decides what holds commands together. */
+/** The PATH of the tests instead of the stage's, because it decides which sandbox is used. */
 const ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
 
 it.for([
@@ -33,7 +33,7 @@ it.for([
   expect(listed.match(/"name":"[^"]*"/g)).toEqual(['"name":"codex-models"']);
 });
 
-/** More processes than are looked at one by one. */
+/** A longer chain than the number of processes that are examined one by one. */
 const CHAIN = "n=$1; if [ $n = 0 ]; then sh inner.sh; else sh chain.sh $((n - 1)); fi; exit 0\n";
 
 describe.skipIf(sandbox.backend !== "bubblewrap")("a server that a command in the sandbox starts", () => {

@@ -24,12 +24,12 @@ function namesIn(list: unknown): unknown[] {
 describe("a server on a port among the MCP servers of its own threads", () => {
   const start = () => startHttpServer({ args: ["--max-sandbox", "read-only"] });
 
-  /** Counts from the next thread on. */
+  /** Takes effect with the next thread. */
   async function addEntry({ running }: HttpServer, lines: string): Promise<void> {
     await writeFile(path.join(running.stage.codexHome, "config.toml"), `[mcp_servers.again]\n${lines}\n`);
   }
 
-  /** All that comes of a call whose agent uses a tool of `again`. */
+  /** The complete answer to a call whose agent uses a tool of `again`. */
   async function asked(server: HttpServer, tool: string, args: unknown): Promise<string> {
     const prompt = `!call mcp__again__${tool} ${JSON.stringify(args)}\n!say over`;
     const reply = await server.ask({ message: toolCall(1, { prompt, sandbox: "read-only" }), headers: { "x-mcp-post-stream": "1" } });
@@ -46,7 +46,7 @@ describe("a server on a port among the MCP servers of its own threads", () => {
   it("behind another address gives the agent no way past the ceiling", async () => {
     await using server = await start();
     await using way = await breakableWayTo(server.port);
-    // It forwards the bytes as they are, and the server answers to its own name only.
+    // The proxy forwards bytes unchanged, and the server accepts only its own host name.
     await addEntry(server, `url = "${way.origin}/mcp"\nhttp_headers = { Host = "127.0.0.1:${server.port}" }`);
     const outside = path.join(server.running.stage.root, "made-outside");
     const inner = { prompt: `!shell touch ${outside}`, sandbox: "danger-full-access", "approval-policy": "never" };

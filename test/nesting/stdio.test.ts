@@ -24,7 +24,7 @@ async function startWith(script: string, stage: Stage, settings = ""): Promise<M
   return server;
 }
 
-/** What the agent of a read-only thread gets from a tool of `again`. */
+/** The result of a tool of `again` for the agent of a read-only thread. */
 async function asked(server: McpServer, tool: string, args: unknown): Promise<string> {
   const prompt = `!call mcp__again__${tool} ${JSON.stringify(args)}\n!say over`;
   const call = server.call("codex", { prompt, sandbox: "read-only", "approval-policy": "on-request" });
@@ -57,12 +57,12 @@ describe("a server among the MCP servers of its own threads", () => {
     await using server = await startWith(script, stage);
     const outside = path.join(stage.root, "made-outside");
     const inner = { prompt: `!shell touch ${outside}\n!say inner`, sandbox: "danger-full-access", "approval-policy": "never" };
-    // Where the mark is known in spite of all, a server that may go deeper is held to it.
+    // A server that recognizes the mark, and may be nested, is limited to the thread's sandbox.
     const held = /unsupported call|above the ceiling of this server, read-only/;
     expect(await asked(server, "codex", inner)).toMatch(held);
     expect(await asked(server, "codex-exec", { command: ["touch", outside], sandbox: "danger-full-access" })).toMatch(held);
     expect(existsSync(outside)).toBe(false);
-    // It is there, and has what it may have.
+    // The server is present and offers its other tools.
     expect(await asked(server, "codex-models", {})).toContain("models");
   });
 

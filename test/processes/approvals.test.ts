@@ -12,7 +12,7 @@ import { setStage, stageEnvironment } from "../support/stage.js";
 const ASKING = { elicitation: {} };
 const NO_TURN = "The turn was interrupted before it ended.";
 
-/** A turn that wants to make a file, and has to ask first. */
+/** A turn that must ask before it creates a file. */
 function touch(server: McpServer, file: string): ToolCall {
   return server.call("codex", { prompt: `!shell touch ${file}\n!say done`, "approval-policy": "untrusted", sandbox: "workspace-write" });
 }
@@ -21,7 +21,7 @@ function made(server: McpServer, file: string): boolean {
   return existsSync(path.join(server.stage.workspace, file));
 }
 
-/** What the model was told about its command. */
+/** The output of the command that the model received. */
 function told(call: ToolCall): unknown {
   const item = call.events.map((event) => valueAt(event, "item")).find((each) => valueAt(each, "type") === "function_call_output");
   return valueAt(item, "output");
@@ -31,7 +31,7 @@ async function textOf(call: ToolCall): Promise<unknown> {
   return valueAt(await call.result(), "structuredContent.content");
 }
 
-/** The server answers other requests and runs another turn of the thread. */
+/** The server still answers other requests and runs another turn of the thread. */
 async function goesOn(server: McpServer, call: ToolCall): Promise<void> {
   const reply = server.call("codex-reply", { threadId: await call.threadId(), prompt: "!say again" });
   expect(await textOf(reply)).toBe("again");

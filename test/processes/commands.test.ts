@@ -5,10 +5,10 @@ import { type McpServer, startServer, type ToolCall } from "../support/processes
 import { processesIn } from "../support/processes/processesIn.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 
-/** What nobody may outlive. */
+/** The time in which every process must end. */
 const GONE_WITHIN_MS = 1_000;
 
-/** Forks, leaves its session and its environment behind, and does not listen to signals. */
+/** Forks, leaves its session, clears its environment, and ignores signals. */
 const HOSTILE = [
   `trap '' TERM INT HUP`,
   `(setsid bash -c 'trap "" TERM INT HUP; while :; do sleep 1; done' >/dev/null 2>&1 &)`,
@@ -20,7 +20,7 @@ const HOSTILE = [
 
 const SANDBOXES = ["workspace-write", "danger-full-access"] as const;
 
-/** A call whose command is at work. */
+/** A call whose command is running. */
 async function hostileCall(server: McpServer, sandbox: string): Promise<ToolCall> {
   await server.initialize();
   const call = server.call("codex", { prompt: `!shell ${HOSTILE}`, sandbox, "approval-policy": "never" });
@@ -29,7 +29,7 @@ async function hostileCall(server: McpServer, sandbox: string): Promise<ToolCall
   return call;
 }
 
-/** What is left of a command after the time it has to be gone in; the server itself runs in the workspace as well. */
+/** The processes that remain after that time. The server itself runs in the workspace too. */
 async function leftOf(server: McpServer): Promise<unknown> {
   const alive = () => [
     ...server.started().map(({ commandLine }) => commandLine),

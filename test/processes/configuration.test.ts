@@ -10,7 +10,7 @@ const SCRIPTED = ["--engine", "scripted"];
 const NOTICE = "codex-mcp-server: the model is scripted: answers come from the `!` lines of the prompt, not from a real model";
 const PROFILES = 'model = "everyday"\n[profiles.fast]\nmodel = "quick"\nsandbox_mode = "workspace-write"\n';
 
-/** What a server that must not start says before it ends. */
+/** The output of a server that must refuse to start. */
 async function refusalOf(start: ServerStart): Promise<{ code: number | null; stderr: string[]; answers: number }> {
   await using server = await startServer(start);
   server.send({ jsonrpc: "2.0", id: 1, method: "ping" });

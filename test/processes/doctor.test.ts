@@ -23,7 +23,7 @@ async function doctor({ stage, args = [], config, env = {} }: Patient): Promise<
   return runToEnd([process.execPath, MAIN, "doctor", ...args], { cwd: stage.workspace, env: surroundings });
 }
 
-/** The lines about what is wrong, without the verdict. */
+/** The lines that report a failed check, without the verdict. */
 function complaintsIn({ stdout }: Finished): string[] {
   return stdout.split("\n").flatMap((line) => /^fails\s+(.*)$/.exec(line)?.[1] ?? []);
 }

@@ -10,7 +10,7 @@ import { type Stage, setStage } from "../support/stage.js";
 const KEY = "sk-key-in-the-environment";
 const SAVED_KEY = "sk-key-in-auth-json";
 
-/** All that is left of a run on the disk, but for the secret itself. */
+/** The contents of all files that a run left, except the one with the secret. */
 function leftIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== "auth.json")
@@ -18,7 +18,7 @@ function leftIn(folder: string): string {
     .join("\n");
 }
 
-/** A repository whose AGENTS.md is a link, honest instructions above it, and a saved key. */
+/** A repository whose AGENTS.md is a link, with harmless instructions above it and a saved key. */
 async function hostileStage(target: (stage: Stage) => string): Promise<Stage> {
   const stage = await setStage();
   writeFileSync(path.join(stage.codexHome, "auth.json"), JSON.stringify({ OPENAI_API_KEY: SAVED_KEY }));
@@ -30,7 +30,7 @@ async function hostileStage(target: (stage: Stage) => string): Promise<Stage> {
   return stage;
 }
 
-/** For a script each in one line. */
+/** Patches in one line, as the script needs them. */
 const PATCH = "*** Begin Patch\\n*** Update File: link\\n*** Move to: copy.txt\\n@@\\n+x\\n*** End Patch";
 
 describe.runIf(process.platform === "linux")(

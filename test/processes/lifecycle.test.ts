@@ -10,7 +10,7 @@ import { spokenOn, storyOf } from "../support/threads/storedThread.js";
 
 const CLEAN_EXIT = { code: 0, signal: null };
 const SHORT_GRACE = ["--engine", "scripted", "--eof-grace", "0.2"];
-/** Longer than a test may take: whoever waits for it fails. */
+/** Longer than the limit of a test, so a test that waits for it fails. */
 const LONG_GRACE = ["--engine", "scripted", "--eof-grace", "600"];
 const LAUNCHER = fileURLToPath(new URL("../programs/launcher.mjs", import.meta.url));
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -59,7 +59,7 @@ describe.concurrent("when the client closes stdin", () => {
     await call.event("user_message");
     const from = performance.now();
     expect(await server.closeAndWait()).toEqual(CLEAN_EXIT);
-    // Whatever else the machine does, it is never less; the timers of two processes differ a little.
+    // The time is never shorter, whatever the machine's load; the timers of two processes differ a little.
     expect(performance.now() - from).toBeGreaterThan(1_400);
   });
 

@@ -22,7 +22,7 @@ describe("large and many", { timeout: TIMEOUT_MS }, () => {
     const text = "ěščř".repeat(5_000_000 / 8);
     const call = server.call("codex", { prompt: `!say ${text}` });
     const result = await call.result();
-    // Not compared as a whole: a difference in 5 MB cannot be printed.
+    // Compared as booleans, because a difference in 5 MB cannot be printed.
     expect([valueAt(result, "structuredContent.content") === text, valueAt(result, "content.0.text") === text]).toEqual([true, true]);
     expect(JSON.stringify(model.requests[0]?.body.input.at(-1)).length).toBeGreaterThan(text.length);
   });
@@ -104,7 +104,7 @@ describe.runIf(MEMORY_CAN_BE_SEEN)("a client that does not read", { timeout: TIM
   });
 });
 
-/** A client that reads nothing of a turn until it has ended. */
+/** A client that reads nothing until the turn has ended. */
 async function readLate({ words }: { words: number }): Promise<{ answer: unknown; deltas: unknown[]; grown: number }> {
   await using model = await startResponsesServer();
   await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) });
@@ -125,7 +125,7 @@ function numberedWords(count: number): string[] {
   return Array.from({ length: count }, (_, word) => `w${word} `);
 }
 
-/** What the process holds in memory now, and the most it ever held, in bytes. */
+/** The resident memory of the process, now and at its peak, in bytes. */
 function memoryOf({ process: { pid } }: McpServer): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;

@@ -4,7 +4,7 @@ import { MAIN, startServer } from "../support/processes/mcpServer.js";
 
 const TELL_LOADED_FILES = fileURLToPath(new URL("../programs/tellLoadedFiles.cjs", import.meta.url));
 
-/** The files of the bundle that a server needed to answer one call. */
+/** The files of the bundle that a server loaded to answer one call. */
 async function filesNeeded(tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   await using server = await startServer({ command: [process.execPath, "--require", TELL_LOADED_FILES, MAIN] });
   await server.initialize();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { startServer } from "../support/processes/mcpServer.js";
 
-/** Neighbours that are the same number once they are rounded. */
+/** Adjacent integers that become the same number as doubles. */
 const [FIRST, SECOND] = ["9007199254740993", "9007199254740992"] as const;
 
 function call(id: string, prompt: string): string {

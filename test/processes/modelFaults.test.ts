@@ -12,7 +12,7 @@ function startOn(baseUrl: string, provider: readonly string[] = NO_RETRIES, env:
 }
 
 interface Fault {
-  /** What the model does with the first request; later ones are answered. */
+  /** The model's response to the first request; it answers later ones normally. */
   readonly first: NonNullable<ResponsesServerOptions["respond"]>;
   readonly provider?: readonly string[];
   readonly why: (url: string) => unknown;

@@ -10,7 +10,7 @@ interface Newcomer extends AsyncDisposable {
   readonly model: ResponsesServer;
 }
 
-/** Somebody with an API key and nothing else, whose provider has these models. */
+/** A user with only an API key, whose provider has these models. */
 async function newcomer(models: () => readonly string[], args: readonly string[] = []): Promise<Newcomer> {
   const model = await startResponsesServer({ models });
   const env = { OPENAI_API_KEY: "sk-newcomer", OPENAI_BASE_URL: model.url };
@@ -30,7 +30,7 @@ async function call(server: McpServer, tool: string, args: Readonly<Record<strin
 }
 
 const asked = ({ requests }: ResponsesServer) => requests.map(({ body }) => body.model);
-/** What a model reads that is not shown `structuredContent`. */
+/** The text for a model that does not receive `structuredContent`. */
 const textOf = (result: unknown) => (valueAt(result, "content") as { text: string }[]).map(({ text }) => text).join("\n");
 const said = (result: unknown) => JSON.stringify(result);
 
@@ -58,7 +58,7 @@ describe.concurrent("the first call of a newcomer", () => {
     ]);
     const reply = await call(pair.server, "codex-reply", { threadId: valueAt(result, "structuredContent.threadId"), prompt: "!say again" });
     expect(valueAt(reply, "structuredContent.content")).toBe("again");
-    // Once the list is known, no request is wasted, and a thread says from the start what it runs with.
+    // Once the list is known, no request is wasted, and a new thread names the model it uses.
     const later = pair.server.call("codex", { prompt: "!say new thread" });
     expect(textOf(await later.result())).toContain(sentence);
     expect(await later.event("session_configured")).toMatchObject({ model: "gpt-5.2" });

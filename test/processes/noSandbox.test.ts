@@ -10,7 +10,7 @@ import { valueAt } from "../support/scenarios/scenario.js";
 
 const WITHOUT = ["--engine", "scripted", "--sandbox-bin", "/bin/false"];
 const TOUCH = { prompt: "!shell touch x\n!say done", sandbox: "workspace-write", "approval-policy": "on-request" };
-/** Cause and remedy, wherever somebody reads that a command did not run or is asked whether it may. */
+/** Cause and remedy. They belong in every text about a command that did not run, or that needs approval. */
 const CAUSE = /no sandbox works on this machine.*install bubblewrap \(`apt install bubblewrap`\).*`codex-mcp-server doctor`/s;
 const MISLEADING = /leave the sandbox|way inside/;
 
@@ -18,7 +18,7 @@ async function startWithout(...args: readonly string[]): Promise<McpServer> {
   return startServer({ args: [...WITHOUT, ...args] });
 }
 
-/** What the agent's model was told of its command. */
+/** The output of the command that the agent's model received. */
 function toldAgent(events: readonly Readonly<Record<string, unknown>>[]): unknown {
   return events.find(({ type }) => type === "exec_command_end")?.["aggregated_output"];
 }

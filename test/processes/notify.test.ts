@@ -9,7 +9,7 @@ import { type Stage, setStage } from "../support/stage.js";
 
 const ENGINE = ["--engine", "native"];
 
-/** A program outside of the workspace that does this with what it is told. */
+/** A script outside the workspace that handles the notification. */
 function programIn({ root }: Stage, script: string): string {
   const file = path.join(root, "told.sh");
   writeFileSync(file, `#!/bin/sh\n${script}\n`);

@@ -13,7 +13,7 @@ function git(server: McpServer, ...args: readonly string[]): void {
   execFileSync("git", args, { cwd: server.stage.workspace, env: { ...process.env, ...me }, stdio: "pipe" });
 }
 
-/** A server whose folder is a repository with one file, which somebody has changed already. */
+/** A server in a repository with one file that has uncommitted changes. */
 async function startInRepository(args: readonly string[] = []): Promise<McpServer> {
   const server = await startServer({ args: ["--engine", "scripted", ...args] });
   git(server, "init", "-q");

@@ -7,11 +7,11 @@ import { MAIN, type McpServer, startServer } from "../support/processes/mcpServe
 import { runToEnd } from "../support/processes/runToEnd.js";
 import { setStage, stageEnvironment } from "../support/stage.js";
 
-/** Not below the usual folders for temporary files, where commands may write. */
+/** Outside the usual temporary folders: commands may write there. */
 const folder = mkdtempSync(path.join(homedir(), ".usable-codex-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** An npm package as Codex comes in one, whose program only says its version. */
+/** An npm package like that of Codex. Its program only prints its version. */
 function packagedCodex(version: string): string {
   const bin = path.join(folder, version, "bin");
   mkdirSync(bin, { recursive: true });
@@ -27,7 +27,7 @@ interface Start {
   readonly key?: string;
   readonly auth?: string;
   readonly config?: string;
-  /** CODEX_HOME lies below the folder for temporary files. */
+  /** CODEX_HOME is inside a temporary folder. */
   readonly homeIsTemporary?: true;
 }
 

@@ -27,10 +27,10 @@ const services = servicesOfDouble(faults, notify);
 const model = new ScriptedModel();
 const histories = new Map<string, Json[]>();
 const running = new Map<string, { turnId: string; abort: AbortController }>();
-/** What it asked and has no answer to yet. */
+/** Its requests that have no answer yet. */
 const questions = new Map<number, (answer: Json) => void>();
 let overloads = faults.overloads ?? 0;
-/** It asks for what it wants once; what is said into its turn begins the turn anew. */
+/** It asks each question once. Further input for the turn starts the turn again. */
 let asked = false;
 
 if (process.argv.includes("--version")) {
@@ -144,7 +144,7 @@ function textsIn(input: unknown): string[] {
   return (input as { text: string }[]).map(({ text }) => text);
 }
 
-/** Takes what the user says, and ends the turn without asking the model about it. */
+/** Accepts further input, and ends the turn without another request to the model. */
 function steer(threadId: string, { input, expectedTurnId }: Json): Json {
   const turn = running.get(threadId);
   if (!turn || turn.turnId !== expectedTurnId) return refusal("no active turn to steer");

@@ -1,4 +1,4 @@
-// A server that does nothing but run one command, to be killed while it does. Passes on what the command says.
+// A server that only runs one command, so that a test can kill it meanwhile. Passes on the command's output.
 //   commandHost.mjs SURROUNDINGS WORKSPACE SCRIPT
 import { runCommand } from "../../src/exec/run.js";
 import { oneOf } from "../../src/lib/fields.js";

@@ -1,4 +1,4 @@
-// Plays every attempt to escape, as whatever user it is started, and prints what came of each.
+// Plays every attempt to escape, as the user who starts it, and prints the result of each.
 //   escapeAttempts.mjs FOLDER SETUID_SHELL STRAY_DESCRIPTOR
 
 import { commandEnvironment, DEFAULT_ENVIRONMENT_POLICY } from "../../src/exec/environment.js";
@@ -12,7 +12,7 @@ import { hiddenIn, homeFolderIn, openStage, type Stage } from "../sandbox/stage.
 const [folder = "", setuidShell = "", strayDescriptor = ""] = process.argv.slice(2);
 const ATTEMPT_MS = 5_000;
 
-/** What the attempt said, and whether everything outside is as it was. */
+/** The output of the attempt, and whether everything outside is unchanged. */
 async function play(script: string, sandbox: Sandbox, policyOf: (stage: Stage) => SandboxPolicy): Promise<Played> {
   await using stage = await openStage(folder);
   const env = commandEnvironment(DEFAULT_ENVIRONMENT_POLICY, process.env, {

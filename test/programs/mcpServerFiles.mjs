@@ -1,4 +1,4 @@
-// An MCP server with a tool that says that it only reads, and two that do not: one writes, one says nothing of itself. argv[2]: the folder.
+// An MCP server with one tool that declares itself read-only and two that do not: one writes, one declares nothing. argv[2]: the folder.
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";

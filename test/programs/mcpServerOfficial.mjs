@@ -1,4 +1,4 @@
-// An MCP server made with the official package: tools that end in every way a tool can, and things to read.
+// An MCP server made with the official package. Its tools end in every possible way, and it offers resources.
 import { writeFileSync } from "node:fs";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
@@ -31,7 +31,7 @@ const TOOLS = {
   place: () => ({ content: [], structuredContent: { cwd: process.cwd(), pid: process.pid, born: performance.timeOrigin } }),
   large: ({ characters }) => ({ content: [{ type: "text", text: "x".repeat(Number(characters)) }] }),
   die: () => process.exit(7),
-  /** Answers never; leaves a note when it is told that nobody waits. */
+  /** Never answers; writes a note when its call is cancelled. */
   wait: ({ note }, signal) =>
     new Promise(() => signal.addEventListener("abort", () => writeFileSync(note, String(signal.reason)), { once: true })),
   ask: async () => {

@@ -1,4 +1,4 @@
-// Opens the agent's MCP servers that its argument describes, says how their start went, and stays until it is killed.
+// Opens the agent's MCP servers that its argument describes, prints how they started, and runs until it is killed.
 import { openServers, startupOf } from "../support/processes/agentMcpServers.js";
 
 const servers = openServers(JSON.parse(process.argv[2] ?? "[]"));

@@ -1,15 +1,15 @@
 // An MCP server that misbehaves as its arguments say:
-//   exit              complains on stderr and ends before it has said anything
+//   exit              writes an error to stderr and ends before it has sent a message
 //   silent            never answers
-//   late FILE         answers nothing before the file is there
-//   noisy             prints on stdout what is no message, and megabytes on stderr
-//   stubborn          neither the end of its input nor a polite signal ends it
+//   late FILE         answers nothing before the file exists
+//   noisy             prints text that is no message to stdout, and megabytes to stderr
+//   stubborn          ignores the end of its input and SIGTERM
 //   breeder           starts a stubborn child in its process group
 //   named NAME…       offers tools with these names
 // and at the first call of a tool:
-//   hoarse            closes its output, and lives on
+//   hoarse            closes its output, and keeps running
 //   brittle           is killed
-//   forsaking         ends, while a stubborn child of it holds its output open
+//   forsaking         ends, while a stubborn child holds its output open
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, watch } from "node:fs";
 import path from "node:path";
@@ -43,7 +43,7 @@ function answerTo(method) {
     case "initialize":
       return { result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "unruly", version: "1" } } };
     case "tools/list":
-      // Neither a description nor a schema of the proper form.
+      // Entries without a valid description or schema.
       return { result: { tools: (behaviour === "named" ? words : ["pid"]).map((name) => ({ name, inputSchema: {} })) } };
     case "tools/call":
       if (behaviour === "hoarse") closeSync(1);

@@ -1,4 +1,4 @@
-// A process that writes one thread as told on stdin, a command a line, and answers each with a line of JSON:
+// A process that writes one thread. It reads one command per line from stdin and answers each with a line of JSON:
 //   lease | append TEXT | release | flood     (flood never answers again: it writes until it is killed)
 //   argv: CODEX_HOME THREAD_ID
 import { writeSync } from "node:fs";
@@ -51,7 +51,7 @@ function flood(): never {
   }
 }
 
-// Not process.stdout: a flood never comes back to the event loop.
+// Synchronous, unlike process.stdout: a flood never returns to the event loop.
 function answer(value: unknown): void {
   writeSync(1, `${JSON.stringify(value)}\n`);
 }

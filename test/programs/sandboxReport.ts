@@ -1,4 +1,4 @@
-// Says what sandbox there is where it is started, and what becomes of a command under each policy.
+// Prints the sandbox of the environment it is started in, and the result of a command under each policy.
 
 import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";

@@ -1,4 +1,4 @@
-// Makes a `.git` in the folder that is named, takes rights on the folder away, and says what `setAside` made of it.
+// Creates a `.git` in the given folder, removes permissions from the folder, and prints the result of `setAside`.
 import { chmodSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import path from "node:path";
 import { setAside } from "../../src/exec/sandbox/watchedNames.js";

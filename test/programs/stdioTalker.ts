@@ -1,6 +1,6 @@
 import { openStdio } from "../../src/mcp/over/stdio.js";
 
-/** Talks on stdio as it is told: `noise` prints past the wire and answers, `flood` sends far more than a pipe holds. */
+/** Uses stdio as its argument says: `noise` prints text outside the protocol and answers, `flood` sends far more than a pipe holds. */
 const wire = openStdio();
 for await (const frame of wire.incoming) {
   if (!("text" in frame)) continue;

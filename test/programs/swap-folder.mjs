@@ -1,4 +1,4 @@
-// Until it is killed: takes FOLDER away, puts a link to OUTSIDE in its place, and puts the folder back, as fast as it can.
+// Replaces FOLDER by a link to OUTSIDE and puts it back, as fast as possible, until it is killed.
 //   node swap-folder.mjs FOLDER OUTSIDE
 import { renameSync, symlinkSync, unlinkSync } from "node:fs";
 
@@ -9,7 +9,7 @@ console.log("swapping");
 for (let round = 0; ; round++) {
   attempt(() => renameSync(folder, away));
   if (attempt(() => symlinkSync(outside, folder))) unlinkSync(folder);
-  // Somebody may have made a folder of the same name while ours was away: it is put out of the way.
+  // Another process may have created a folder with this name meanwhile; it is moved away.
   else attempt(() => renameSync(folder, `${folder}.${round}`));
   attempt(() => renameSync(away, folder));
 }

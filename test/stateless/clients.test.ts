@@ -13,7 +13,7 @@ interface Surroundings extends AsyncDisposable {
   readonly stage: Stage;
 }
 
-/** The ways to a server. A session that was left is soon over, so that its threads can be used by the next. */
+/** The transports. A session without a client ends soon, so that the next one can use its threads. */
 const TRANSPORTS: Readonly<Record<string, () => Promise<Surroundings>>> = {
   stdio: async () => {
     const stage = await setStage();
@@ -70,7 +70,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_, surround) => {
   );
 });
 
-/** A thread is its session's until that is over, which takes a moment where the session has to be missed first. */
+/** A thread belongs to its session until the session ends. Without a DELETE, the server needs a moment to end it. */
 async function untilFound(reply: () => Promise<unknown>): Promise<unknown> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const result = await reply();

@@ -101,7 +101,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     expect(await stream.answerTo(1)).toMatchObject({ result: { resultType: "complete", structuredContent: { content: "hi" } } });
     expect(await stream.end()).toBe("politely");
     expect(stream.headers).toMatchObject({ "cache-control": expect.stringContaining("no-cache"), "x-accel-buffering": "no" });
-    // Thinking, and the plan; that a short answer is being written comes too late to be said.
+    // Thinking, and the plan. The message about a short answer would come after the answer and is not sent.
     expect(stream.messages.map(({ method }) => method)).toEqual(["notifications/progress", "notifications/progress", undefined]);
     expect(stream.events.map(({ id }) => id)).toEqual(stream.events.map(() => undefined));
   });

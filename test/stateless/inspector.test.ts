@@ -19,17 +19,17 @@ import { ALL_TOOL_NAMES, TOOL_NAMES } from "../support/toolPins.js";
 const inspector = await findInspector();
 
 interface Surroundings extends AsyncDisposable {
-  /** The way to the server, as arguments of the inspector's command lines. */
+  /** Arguments that tell the inspector how to reach the server. */
   readonly server: readonly string[];
   readonly options: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly stage: Stage;
   readonly tools: readonly string[];
-  /** Resolves when the server holds nothing for clients that left. */
+  /** Resolves when the server holds nothing for clients that have gone. */
   forgetsClients(): Promise<unknown>;
 }
 
-/** The inspector leaves without ending its session, which keeps the session's threads until nobody used it for so long. */
+/** The inspector does not end its session, so the session keeps its threads for this long. */
 const HASTY = { config: "[mcp_server]\ntask_after_seconds = 1", http: "idle_session_minutes = 0.05\nkeep_alive_seconds = 1" };
 
 const TRANSPORTS: Readonly<Record<string, () => Promise<Surroundings>>> = {
@@ -147,7 +147,7 @@ describe
         if (era === "modern") await expect.poll(() => tasksIn(stage), { timeout: 10_000 }).toHaveLength(1);
       };
       expect(await connections.callBrokenOff("first", { tool: "codex", args: LONG, begun })).toContain("cancelled");
-      // Leaving a task is not cancelling it, and the inspector does not do that by itself.
+      // A client that disconnects does not cancel its task, and the inspector does not cancel it by itself.
       if (era === "modern") {
         const [taskId = ""] = await tasksIn(stage);
         await connections.task("first", "cancel", taskId);
@@ -195,7 +195,7 @@ function runsIn({ workspace }: Stage, folder: string): boolean {
   return processesIn(path.join(workspace, folder)).length > 0;
 }
 
-/** What the model was given for its calls of tools, on the only thread there is. */
+/** The outputs of tool calls that the model received, on the only thread. */
 function toolOutputs(stage: Stage): unknown[] {
   return linesIn(rolloutFile(stage))
     .map(({ payload }) => payload)
@@ -205,7 +205,7 @@ function toolOutputs(stage: Stage): unknown[] {
 
 interface Inspector {
   readonly node: string;
-  /** Connects, does one thing, and leaves. */
+  /** Connects, does one thing, and disconnects. */
   readonly once: string;
   /** Keeps its connections. */
   readonly kept: string;

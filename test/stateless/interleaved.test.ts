@@ -13,7 +13,7 @@ const WHY = "Failed to parse configuration for Codex tool: missing field `prompt
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Every twentieth call is a turn of its own; the others are over before they begin one. */
+/** Every twentieth call runs a turn; the others fail before they start one. */
 function paramsOf(at: number): Json {
   const args = at % 20 === 0 ? { prompt: `!say ${at}` } : {};
   return { name: "codex", arguments: args, ...(isModern(at) ? { _meta: claimMeta() } : {}) };
@@ -23,7 +23,7 @@ function isModern(at: number): boolean {
   return at % 2 === 1 || at % 40 === 0;
 }
 
-/** What tells the eras apart, and the calls: a modern result says what it is and who answers. */
+/** The parts of an answer that differ between the eras. A modern result names its type and its server. */
 function dialectOf(answer: unknown): Json {
   const result = valueAt(answer, "result");
   const { resultType, _meta } = isRecord(result) ? result : {};
@@ -44,7 +44,7 @@ function expected(at: number): Json {
   };
 }
 
-/** Makes all calls, some at once, and gives what each was answered. */
+/** Makes all calls, several at once, and returns their answers. */
 async function callAll(call: (at: number) => Promise<unknown>): Promise<Json[]> {
   const answers: Json[] = [];
   let next = 0;
@@ -61,7 +61,7 @@ it("a thousand calls of both eras on one pipe are each answered in their own dia
   await using server = await startServer();
   await server.initialize("2025-06-18");
   const answers = await callAll((at) => {
-    // The handshake had an id of its own.
+    // Calls have ids of their own, so that none is the handshake's.
     server.send(rpc(`c${at}`, "tools/call", paramsOf(at)));
     return server.answer(`c${at}`).then((answer) => ({ ...answer, id: at }));
   });

@@ -1,4 +1,4 @@
-// Every message that the server sends, in each revision, as a file: whoever adds a revision adds a folder.
+// Every message that the server sends, in each revision, as a file. A new revision gets a folder of its own.
 import { isSpecType } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { isFields } from "../../src/lib/fields.js";
@@ -12,7 +12,7 @@ const ASKING = { prompt: "!shell touch made.txt", "approval-policy": "untrusted"
 const APPROVED = { action: "accept", content: { decision: "approved" } };
 const LATER = { capabilities: { ...FORMS, ...TASKS } };
 
-/** One channel and everything that is said on it. */
+/** A connection that records all its messages. */
 class Conversation implements AsyncDisposable {
   readonly #client = new StatelessClient();
   readonly session = new MemorySession({ agent: this.#client.agent, parts: { stateless: async () => this.#client.door } });
@@ -30,7 +30,7 @@ class Conversation implements AsyncDisposable {
     return this.session.until(() => this.session.received.findLast((message) => message["method"] === method));
   }
 
-  /** What is the same in every run. */
+  /** The parts that are the same in every run. */
   stable({ id, ...message }: Json): string {
     const numbered = typeof id === "number" ? { ...message, id: 1 } : { ...message, id };
     const text = JSON.stringify(numbered, (key, value: unknown) => (key in UNSTABLE ? UNSTABLE[key] : inOrder(value)), 2);
@@ -51,7 +51,7 @@ class Conversation implements AsyncDisposable {
   }
 }
 
-/** What differs between machines, builds and runs by its nature. */
+/** Values that differ between machines, builds and runs. */
 const UNSTABLE: Readonly<Record<string, string>> = {
   version: "<version>",
   user_agent: "<user agent>",
@@ -67,7 +67,7 @@ function inOrder(value: unknown): unknown {
   return isFields(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 }
 
-/** How each message comes to be said. */
+/** How each message is produced. */
 const SAID: Readonly<Record<string, Readonly<Record<string, (talk: Conversation) => Promise<Json>>>>> = {
   "2026-07-28": {
     discover: (talk) => talk.ask("server/discover"),
@@ -77,7 +77,7 @@ const SAID: Readonly<Record<string, Readonly<Record<string, (talk: Conversation)
     "tools-call-input-required": (talk) => talk.call(ASKING),
     "tools-call-task": async (talk) => {
       const { result, ...answer } = await talk.call({ prompt: "!hang" }, LATER);
-      // How far it is by then depends on the machine.
+      // The status at this moment depends on the machine.
       return { ...answer, result: { ...(result as object), statusMessage: "Thinking" } };
     },
     "tasks-get-input-required": async (talk) => talk.ask("tasks/get", await task(talk), LATER),
@@ -143,7 +143,7 @@ const SAID: Readonly<Record<string, Readonly<Record<string, (talk: Conversation)
   },
 };
 
-/** The id of a task that waits for its client. */
+/** The id of a task that waits for its client's input. */
 async function task(talk: Conversation): Promise<{ readonly taskId: unknown }> {
   const named = { taskId: valueAt(await talk.call(ASKING, LATER), "result.taskId") };
   for (;;) {
@@ -152,7 +152,7 @@ async function task(talk: Conversation): Promise<{ readonly taskId: unknown }> {
   }
 }
 
-/** Its form when it has ended. */
+/** The form of a task that has ended. */
 async function settled(talk: Conversation, named: Json): Promise<Json> {
   listen(talk, { taskIds: [named["taskId"]] });
   await talk.session.until(() =>
@@ -170,7 +170,7 @@ function listen(talk: Conversation, notifications: Json): void {
   });
 }
 
-/** The schemas of the specification, where the official package has one for the whole of it. */
+/** The schemas of the specification, where the official package has one for the whole message. */
 const SCHEMAS: Readonly<Record<string, (message: Json) => boolean>> = {
   discover: ({ result }) => isSpecType.DiscoverResult(result),
   "tools-list": ({ result }) => isSpecType.ListToolsResult(result),

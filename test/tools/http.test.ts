@@ -131,7 +131,7 @@ describe.concurrent("what counts for everybody on the server", () => {
     expect(await call(alice, "codex-config", {})).toEqual(FOR_MANAGERS);
     const root = await openSession(OPERATOR);
     expect(await call(root, "codex-config", {})).toMatchObject({ structuredContent: { config: {} } });
-    // Which folders there are elsewhere is told to nobody.
+    // No answer reveals which folders exist elsewhere.
     for (const cwd of ["/", "/no/such/folder", "/proc/self/cwd/.."])
       expect(await call(root, "codex-config", { cwd })).toEqual(refused(expect.stringContaining("--allow-root")));
     expect(await call(root, "codex-account", { action: "logout" })).toEqual(refused(expect.stringContaining("needs no login")));

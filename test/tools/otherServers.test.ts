@@ -14,14 +14,14 @@ import { runToEnd } from "../support/processes/runToEnd.js";
 import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
 
-// The tool sets of other servers on the built server: the documented examples on stdio and HTTP, and clients that check what they get.
+// The tool sets of other servers on the built server: the documented examples on stdio and HTTP, and clients that validate the results.
 
 type Json = Readonly<Record<string, unknown>>;
 type Call = (tool: string, args: Json) => Promise<unknown>;
 
 const GIT = ["-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "commit.gpgsign=false"];
 
-/** A branch with a commit and an uncommitted file. Gives the commit. */
+/** Creates a branch with a commit and an uncommitted file, and returns the commit. */
 function repository({ workspace }: Stage): string {
   const git = (...args: string[]) => execFileSync("git", [...GIT, ...args], { cwd: workspace, encoding: "utf8" });
   git("init", "--quiet", "--initial-branch=main");

@@ -177,11 +177,11 @@ describe.concurrent("a turn", () => {
     expect(await looking.result()).toMatchObject({ structuredContent: { content: "looked" } });
     expect([readdirSync(stage.workspace), server.questions]).toEqual([[], []]);
     expect(await looking.event("mcp_tool_call_end")).toMatchObject({ invocation: { tool: "read" } });
-    // The first request may be sent before the server has started; by the last one it has answered.
+    // The first request may be sent before the MCP server has started; at the last one it has.
     const offered = JSON.stringify(model.requests.at(-1)?.body["tools"]);
     const names = ["mcp__files__read", "mcp__files__write", "mcp__files__silent", "apply_patch"];
     expect(names.filter((name) => offered.includes(`"${name}"`))).toEqual(["mcp__files__read"]);
-    // Nor does a thread with its past, which comes from the disk.
+    // The same holds for a forked thread, whose history is read from the disk.
     const fork = await call(server, "codex-manage", { action: "fork", threadId: await looking.threadId() });
     const reply = await call(server, "codex-reply", { threadId: valueAt(fork, "structuredContent.threadId"), prompt });
     expect(reply).toMatchObject({ structuredContent: { content: "looked" } });
