@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request } from "node:http";
+import { request as send } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { RawSocket } from "../../test/support/http/httpRawSocket.js";
@@ -26,7 +26,7 @@ function post(origin: string, body: string, headers: Readonly<Record<string, str
 
 it("reads a body that comes in pieces, also through the middle of a character", async () => {
   await using server = await startReader();
-  const sent = request(server.origin, { method: "POST", agent: false, headers: { "content-type": "application/json" } });
+  const sent = send(server.origin, { method: "POST", agent: false, headers: { "content-type": "application/json" } });
   const answered = once(sent, "response");
   const bytes = Buffer.from('{"a":"é"}');
   const middle = bytes.indexOf(0xc3) + 1;
