@@ -102,8 +102,10 @@ const GOALS: readonly Goal[] = [
   goal(listing(LISTING.search), { atMost: 0.05 }, "ours", listing(LISTING.walk)),
   goal(listing(LISTING.foreign), { atMost: 1 }, "ours", listing(LISTING.allowedFirst)),
   goal(listing(LISTING.rssLate), { atMost: 1.2 }, "ours", listing(LISTING.rssEarly)),
+  // Decision 20.
+  goal(perSecond(PING), { atLeast: 0.45 }, "bare-http"),
+  goal(perSecond(TOOLS_LIST), { atLeast: 0.7 }, "bare-http"),
   ...[PING, TOOLS_LIST].flatMap((method) => [
-    goal(perSecond(method), { atLeast: 0.7 }, "bare-http"),
     goal(perSecond(method), { atLeast: 4 }, "sdk-1"),
     goal(perSecond(method), { atLeast: 4 }, "sdk-2"),
   ]),
