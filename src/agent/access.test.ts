@@ -71,7 +71,7 @@ describe("a thread that a session started", () => {
     expect([shown, await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN)]).toEqual([true, "not found", "used"]);
     attended.add(ALICE.caller.sessionId);
     expect([await tryOut(id, ALICE), access.heldCount]).toEqual(["not found", 1]);
-    // The one that lost it takes nothing along when it ends.
+    // The session that lost the thread takes nothing along when it ends.
     access.sessionEnded(ALICE.caller.sessionId);
     expect([await tryOut(id, asker("alice-3", "alice")), await tryOut(id, ALICE_AGAIN)]).toEqual(["not found", "used"]);
   });

@@ -207,7 +207,7 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.lost()).toHaveLength(1);
     vi.advanceTimersByTime(1);
     expect(ground.attendance.lost()).toEqual([]);
-    // Whoever knows the thread gets its answer all the same.
+    // Other clients that know the thread still get its answer.
     expect(ground.attendance.on(ground.thread)).toHaveLength(1);
   });
 

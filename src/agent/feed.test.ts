@@ -20,7 +20,7 @@ async function runTurn(stage: OwnToolsStage, caller: Caller | undefined, text = 
   return turn.threadId;
 }
 
-/** Everything a reader gets until there is nothing more at the moment. */
+/** Every entry that is available now. */
 async function readAll(stage: OwnToolsStage, caller: Caller | undefined, after: string): Promise<(FeedEntry | FeedGap)[]> {
   const abort = new AbortController();
   const read: (FeedEntry | FeedGap)[] = [];

@@ -19,7 +19,7 @@ afterEach(() => {
   for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
 });
 
-/** Sessions on files, over an agent in memory, with a clock of the test's. */
+/** Sessions in files, over an agent in memory, with a clock that the test sets. */
 class Scene implements AsyncDisposable {
   readonly home = mkdtempSync(path.join(tmpdir(), "named-sessions-"));
   readonly stage = new OwnToolsStage();
@@ -30,7 +30,7 @@ class Scene implements AsyncDisposable {
     homes.push(this.home);
   }
 
-  /** As another process would. */
+  /** Opens the same sessions as another process would. */
   open(): NamedSessions {
     const { agent } = this.stage;
     const store = new NamedSessionFiles(this.home);

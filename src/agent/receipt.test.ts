@@ -124,7 +124,7 @@ describe("questions", () => {
     staysInSandbox: false,
     needsPerson: false,
   };
-  // Ids are made by the desk alone.
+  // Only the desk assigns ids.
   const asked = (id: string): ThreadEvent => ({
     type: "approvalRequested",
     request: {

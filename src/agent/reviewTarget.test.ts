@@ -170,7 +170,7 @@ it("a repository's configuration runs nothing while the target is checked", asyn
 });
 
 describe("programs that a repository names", () => {
-  /** A program that leaves a trace when it is run; the trace is gone again. */
+  /** A program that leaves a trace when it runs. `wasRun` removes the trace. */
   function trap(): { readonly script: string; readonly wasRun: () => boolean } {
     const trace = path.join(folder, ".git", "trace");
     const script = path.join(folder, ".git", "trap.sh");
@@ -178,7 +178,7 @@ describe("programs that a repository names", () => {
     return { script, wasRun: () => existsSync(trace) };
   }
 
-  /** The index no longer knows the file by its times: git has to read it. */
+  /** Changes the file's times so that the index is stale and git must read the file. */
   function touched(at: number): void {
     utimesSync(path.join(folder, "file.txt"), at, at);
   }
@@ -194,7 +194,7 @@ describe("programs that a repository names", () => {
     touched(2);
     expect(await verdict(since("main"))).toBe("Nothing to review: there are no changes since `main`.");
     expect(wasRun()).toBe(false);
-    // The trap is one.
+    // The trap works.
     touched(3);
     spawnSync("git", ["status"], { cwd: folder, env: ENV });
     expect(wasRun()).toBe(true);

@@ -26,7 +26,7 @@ class Scene {
     }
   }
 
-  /** As another process has it. */
+  /** The list as another process opens it. */
   list(key: Buffer = this.key): ThreadList {
     const access = new ThreadAccess({ owners: this.owners, isAttended: () => true, sharesUnowned: () => false, report: () => {} });
     return new ThreadList(access, async () => key);

@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => home[Symbol.dispose]());
 
-/** What the limits say to settings; undefined when they are fine. */
+/** The reason why the limits refuse these settings; undefined if they accept them. */
 function complaintAbout(settings: Partial<ThreadSettings>, ceilings: Partial<Ceilings> = {}): string | undefined {
   const limits = turnLimits({
     maxSandbox: "workspace-write",

@@ -10,7 +10,7 @@ const STARTED: ThreadEvent = { type: "turnContext", settings: settingsIn("/proje
 const COMPLETED: ThreadEvent = { type: "turnCompleted", lastMessage: "done" };
 const CHANGED = { from: "git", list: [{ path: "/project/x", kind: "add" }] } as const;
 
-/** A turn whose receipt is made as the agent has it made, and how its disk was looked at. */
+/** A turn with the receipt that the agent makes for it, and a record of the reads of its workspace. */
 function observed({ looks = true, parts = {} }: { looks?: boolean; parts?: ReceiptParts } = {}) {
   const seen: unknown[] = [];
   const receipts = new TurnReceipts({

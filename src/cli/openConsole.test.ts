@@ -5,7 +5,7 @@ import { findConsole, openBrowser } from "./openConsole.js";
 
 const CONSOLE = "http://127.0.0.1:4096/console/";
 
-/** Something that listens and answers two routes. */
+/** A server that answers the two routes. */
 async function consoleBehind(health: unknown, code: { readonly status: number; readonly body: unknown }): Promise<string | undefined> {
   const asked: string[] = [];
   const server = createServer((request, response) => {

@@ -168,7 +168,7 @@ it("asks its client about commands and patches, and denies when the client answe
   client.send({ jsonrpc: "2.0", id: patch["id"], error: { code: -32601, message: "not here" } });
   await untilEvent(client, conversationId, "task_complete");
   expect(existsSync(`${agent.folder}/a.txt`) || existsSync(`${agent.folder}/b.txt`)).toBe(false);
-  // Two listeners see the question twice, and their client is asked once.
+  // Two listeners receive the question twice, but their client is asked once.
   expect(client.received.filter(({ method }) => method === "execCommandApproval")).toHaveLength(1);
 });
 

@@ -71,7 +71,7 @@ it("compares a working tree with what its remote has, new files included", async
   git(repo, "add", "x");
   git(repo, "commit", "-m", "first");
   const failure = { code: -32600, message: `failed to compute git diff to remote for cwd: ${JSON.stringify(repo)}` };
-  // No remote yet, then a branch that nobody has pushed.
+  // First without a remote, then with a branch that was never pushed.
   expect(await errorOf(client, "gitDiffToRemote", { cwd: repo })).toMatchObject({
     ...failure,
     data: { reason: "the repository has no remote" },

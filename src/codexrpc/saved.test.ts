@@ -19,7 +19,7 @@ interface Saved {
   readonly rolloutPath: string;
 }
 
-/** A conversation on which something was said. */
+/** A conversation with one turn. */
 async function converse(client: FrontEndSession, words: string, params: unknown = {}): Promise<Saved> {
   const opened = await resultOf(client, "newConversation", params);
   const saved = { conversationId: String(opened["conversationId"]), rolloutPath: String(opened["rolloutPath"]) };
@@ -84,7 +84,7 @@ it("resumes a conversation of an earlier process by its path, tells its past fir
   await untilEvent(client, conversationId, "task_complete");
   const lines = readFileSync(rolloutPath, "utf8");
   expect(lines).toContain('"message":"again"');
-  // What the overrides did not name stayed as it was.
+  // Settings that the overrides did not name are unchanged.
   const contexts = lines.split("\n").filter((line) => line.includes('"turn_context"'));
   expect(JSON.parse(contexts.at(-1) ?? "")).toMatchObject({
     payload: { model: "gpt-5", cwd: earlier.folder, sandbox_policy: { type: "read-only" } },
@@ -147,7 +147,7 @@ it("takes no path but that of the rollout itself", async () => {
     code: -32600,
     message: `rollout path \`${other.rolloutPath}\` does not match conversation id ${one.conversationId}`,
   });
-  // A link in the place of the file leads elsewhere.
+  // The file is replaced by a link to another one.
   renameSync(one.rolloutPath, `${outside}.moved`);
   symlinkSync(`${outside}.moved`, one.rolloutPath);
   expect(await errorOf(client, "resumeConversation", { path: one.rolloutPath })).toMatchObject({ code: -32600 });
@@ -165,7 +165,7 @@ it("names the error in a rollout that cannot be resumed, and in the request", as
   expect(await errorOf(client, "resumeConversation", { history: [] })).toMatchObject({ code: -32602 });
   await using later = new MemoryAgent({ codexHome: agent.codexHome });
   await using other = frontEnd(later);
-  // A torn last line is passed over; a file without a beginning is not.
+  // An incomplete last line is ignored; a file without a beginning is an error.
   appendFileSync(rolloutPath, '{"timestamp":"2025');
   expect(await resultOf(other, "resumeConversation", { path: rolloutPath })).toMatchObject({ conversationId });
   await using last = new MemoryAgent({ codexHome: agent.codexHome });

@@ -13,7 +13,7 @@ const WHERE = { threadId: THREAD, turnId: turnIdOf("2") };
 const USAGE = { input_tokens: 10, cached_input_tokens: 0, output_tokens: 5, reasoning_output_tokens: 0, total_tokens: 15 };
 const NO_LIMITS = { primary: null, secondary: null, credits: null, plan_type: null };
 
-/** As text: the order of keys is Codex's too. */
+/** Compared as text, because the order of keys must be Codex's too. */
 function shown(event: ThreadEvent): string[] {
   return eventMsgs(event, WHERE).map((msg) => JSON.stringify(msg));
 }

@@ -7,7 +7,7 @@ import { eventMsgs } from "./eventMsg.js";
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const TURN = turnIdOf("7");
 
-/** The events as a client sees them, told a second apart. */
+/** The events as a client receives them, a second apart. */
 function told(...events: ThreadEvent[]): readonly Record<string, unknown>[] {
   let now = 1_794_710_856_500;
   const fields = new LaterFields({ threadId: THREAD, id: TURN }, () => (now += 1_000));

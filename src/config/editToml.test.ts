@@ -57,7 +57,7 @@ const KEYS = ["model", "a", "b-c", '"x y"', "d.e"];
 const VALUES = ["1", '"s # no"', "'l'", "[1,\n 2]", '["]"]', "true", '"""\n[x]\nmodel = 1\n"""', "{ p = 1 }", "2020-01-01"];
 const OTHERS = ["", "# comment", "[t]", "[profiles.fast]", "[[list]]", "[profiles]", "[t.u]"];
 
-/** Documents as a machine invents them, the same ones each time. */
+/** Generated documents, the same ones in every run. */
 function* inventedDocuments(count: number): Generator<string[]> {
   let seed = 42;
   const pick = (from: readonly string[]) => {
@@ -88,7 +88,7 @@ it("changes only the given values, or nothing at all, in any document", () => {
       for (const model of ["new", undefined]) {
         try {
           const after = withTexts(before, table, { model });
-          // Every line that says something else is still there.
+          // Every line about another key is unchanged.
           for (const line of lines.filter((one) => !one.includes("model"))) expect(after).toContain(line);
           edited++;
         } catch (error) {

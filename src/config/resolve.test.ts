@@ -453,7 +453,7 @@ function resolverWith({
   return { ...resolver, codexHome };
 }
 
-/** What a stored thread may bring along, and one setting it may not. */
+/** Some settings that a stored thread may have, and one that it may not. */
 function essence(settings: ThreadSettings) {
   const { cwd, model, approvalPolicy, sandboxPolicy, reasoningEffort, verbosity, notices } = settings;
   const { baseInstructions, developerInstructions } = settings;

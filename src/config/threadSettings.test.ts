@@ -392,7 +392,7 @@ function pointTo(folder: string, gitdir: string): void {
   fs.writeFileSync(path.join(folder, ".git"), `gitdir: ${gitdir}\n`);
 }
 
-/** A repository and a worktree of it, as git leaves them. */
+/** A repository and one of its worktrees, as git creates them. */
 function makeWorktree(folder: string): { main: string; worktree: string } {
   const main = makeFolder(folder, "main");
   makeRepository(main);
@@ -404,7 +404,7 @@ function makeWorktree(folder: string): { main: string; worktree: string } {
   return { main, worktree };
 }
 
-/** A pretended worktree: its git folder is its own, and says that it belongs to another repository. */
+/** A forged worktree: its git folder is its own, but claims to belong to another repository. */
 function forge(folder: string, { gitdir, commondir, back = false }: { gitdir: string; commondir: string; back?: boolean }): void {
   const fake = makeFolder(folder, gitdir);
   fs.writeFileSync(path.join(fake, "commondir"), `${commondir}\n`);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { outputText } from "./outputText.js";
 
-/** What Codex 0.92.0 showed for the same bytes. */
+/** The text that Codex 0.92.0 showed for the same bytes. */
 it.each([
   ["UTF-8", "e4bda0e5a5bd", "你好"],
   ["windows-1252", "636166e9206e61ef76652072e973756de90a", "café naïve résumé\n"],

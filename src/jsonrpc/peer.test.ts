@@ -38,7 +38,7 @@ class Scene implements AsyncDisposable {
     for (const message of messages) this.#wire.send(typeof message === "string" ? message : JSON.stringify(message));
   }
 
-  /** The next thing the peer sent. */
+  /** The next message that the peer sent. */
   async hear(): Promise<unknown> {
     const { value, done } = await this.#received.next();
     return done ? "the end" : "text" in value ? JSON.parse(value.text) : value;
@@ -49,7 +49,7 @@ class Scene implements AsyncDisposable {
     return "text" in value ? value.text : "";
   }
 
-  /** Everything the peer did on receiving what was said so far; a `ping` marks the place. */
+  /** Everything that the peer sent in reply to the input so far; a `ping` marks the end. */
   async heardUntilNow(): Promise<unknown[]> {
     this.say({ id: "marker", method: "echo", params: "marker" });
     const heard: unknown[] = [];

@@ -53,7 +53,7 @@ describe("a line past the limit", () => {
   it("is not kept while it arrives", () => {
     const lines = new LineSplitter(1_000);
     const piece = "x".repeat(2 ** 26);
-    // Together they are longer than a string can be: keeping and joining them would throw.
+    // Together the pieces exceed the longest possible string, so joining them would throw.
     for (let count = 0; count < 10; count++) expect(lines.push(piece)).toEqual([]);
     expect(lines.push("\nnext\n")).toEqual([{ tooLongBytes: 10 * 2 ** 26 }, { text: "next" }]);
   });

@@ -96,7 +96,7 @@ it("a time limit that only a joined signal knows of is not collected before it i
   const collect = runInNewContext("gc") as () => void;
   const joined = (() => AbortSignal.any([new AbortController().signal, timeoutSignal(100)]))();
   const aborted = once(joined, "abort");
-  // What the joined signal holds weakly goes with the next collection after this round.
+  // The joined signal refers to it weakly, so the next collection frees it.
   setImmediate(collect);
   await aborted;
   expect(joined.reason).toMatchObject({ name: "TimeoutError" });

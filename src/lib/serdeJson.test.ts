@@ -7,7 +7,7 @@ function faultOf(text: string): string {
 }
 
 describe("readPlaces", () => {
-  // As Codex 0.92.0 answered these texts.
+  // The answers of Codex 0.92.0 to these texts.
   it.each([
     ["not json", "expected ident at line 1 column 2"],
     ['{"command":["ls"]', "EOF while parsing an object at line 1 column 17"],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { SeededRandom } from "../../test/support/patch/random.js";
 import { type Release, Shares } from "./shares.js";
 
-/** Takes for one principal until it is refused. */
+/** Takes places for one principal until one is refused. */
 function takeAll(shares: Shares, principal: string): Release[] {
   const places: Release[] = [];
   for (let place = shares.take(principal); place; place = shares.take(principal)) places.push(place);
@@ -37,7 +37,7 @@ describe("principals that come when one has taken all it could", () => {
     takeAll(shares, "second");
     while (shares.heldBy("first") > 56) {
       ofFirst.pop()?.();
-      // The first asks before the second, every time.
+      // The first principal always asks before the second.
       expect(shares.take("first")).toBeUndefined();
       expect(shares.take("second")).toBeDefined();
     }
@@ -73,9 +73,9 @@ describe("whatever principals do", () => {
         const may = shares.hasPlaceFor(principal);
         const place = shares.take(principal);
         expect(place !== undefined).toBe(may);
-        // Nothing but a full house keeps out one that holds nothing, and nobody is kept out while more than the reserve is free.
+        // A principal without a place is refused only if none is free, and no principal is refused while more than the reserve is free.
         if (own.length === 0 || free > reserve) expect(may).toBe(free > 0);
-        // Nobody past its share gets into the reserve.
+        // A principal with its full share gets nothing from the reserve.
         if (own.length >= all / Math.max(2, holders) && free <= reserve) expect(may).toBe(false);
         if (place) own.push(place);
       }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { readLogFilter, SEVERITIES, thresholdOf } from "./log.js";
 
-/** The least severe level that passes. */
+/** The least severe level that is logged. */
 function leastOf(env: NodeJS.ProcessEnv, target?: string): string {
   return SEVERITIES[thresholdOf(readLogFilter(env, "info"), target)] ?? "none";
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { type LogFile, openLogFile } from "./logFile.js";
 
-/** A folder with a log of at most `limitBytes` in it. */
+/** A folder with a log of at most `limitBytes`. */
 class LogFolder implements AsyncDisposable {
   readonly folder = mkdtempSync(path.join(tmpdir(), "log-file-"));
   readonly file = path.join(this.folder, "x.log");

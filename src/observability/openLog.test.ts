@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { eventually } from "../../test/support/eventually.js";
 import { openLog, stderrText } from "./openLog.js";
 
-/** A log in a CODEX_HOME of its own, and what went to stderr. */
+/** A log in a CODEX_HOME of its own, and the output on stderr. */
 class LogBook implements AsyncDisposable {
   readonly codexHome = mkdtempSync(path.join(tmpdir(), "log-"));
   readonly folder = path.join(this.codexHome, "log");
@@ -33,7 +33,7 @@ class LogBook implements AsyncDisposable {
     return this.#open.close();
   }
 
-  /** Without what differs from run to run. */
+  /** The lines without values that differ between runs. */
   lines(file = this.file): unknown[] {
     return readFileSync(file, "utf8").split("\n").slice(0, -1).map(stable);
   }
@@ -133,7 +133,7 @@ describe("the file", () => {
     await eventually("the complaint", () => book.stderr[0]);
     for (let count = 0; count < 10; count++) book.log.info("more");
     rmSync(book.folder);
-    // It is left alone for a while after it refused.
+    // After a failure the log waits before it tries again.
     await eventually("another try", () => {
       book.log.info("knock");
       return book.lines()[0];

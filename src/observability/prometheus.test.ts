@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createPrometheusMetrics } from "./prometheus.js";
 import type { Metrics } from "./telemetry.js";
 
-/** What `/metrics` says, without help, process numbers, buckets and what is zero. */
+/** The samples of `/metrics`, without help, process metrics, buckets and zeros. */
 async function numbersOf(metrics: Metrics): Promise<string[]> {
   const { text } = await metrics.render();
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#") && !line.endsWith(" 0"));

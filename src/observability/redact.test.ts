@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { SeededRandom } from "../../test/support/patch/random.js";
 import { Redactor } from "./redact.js";
 
-/** Characters that one or another spelling writes differently. */
+/** Characters that some encodings write differently. */
 const ALPHABET = [..."abcXYZ059-_.~!$&'()*+,;:=@/[]{}|^\"\\% äé€"];
 
 function masked(text: string, redactor = new Redactor()): string {
@@ -162,7 +162,7 @@ it.for([
 ] as const)("the secret %j does not make masking slow", ([secret, start, piece]) => {
   const redactor = new Redactor();
   redactor.learn(secret);
-  // A pattern that tries all ways to read the backslashes would take longer than the test's own deadline.
+  // A pattern with backtracking over the backslashes would exceed the limit of the test.
   expect(redactor.mask(start + piece.repeat(60_000 / piece.length)).length).toBeLessThan(17_000);
   expect(redactor.mask(`a ${secret} b ${JSON.stringify(secret)} c ${encodeURIComponent(secret)} d`)).toBe('a **** b "****" c **** d');
 });
@@ -171,6 +171,6 @@ it("a text made to be slow is not", () => {
   const redactor = new Redactor();
   redactor.learn("aaaaaaaaaaaaaaaaaaaaaaab");
   const pieces = ["a", "a_", "://", 'authorization:"', "bearer ", "token=", "sk-", "eyJ", 'secret"', "\\", " ", "key\\\\", "a\n"];
-  // Quadratic work on 64 KiB would take minutes: the test's own deadline ends it.
+  // Quadratic work on 64 KiB takes minutes and would exceed the limit of the test.
   for (const piece of pieces) expect(redactor.mask(`${piece.repeat(64_000 / piece.length)}key:`).length).toBeLessThan(17_000);
 });

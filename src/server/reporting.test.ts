@@ -5,7 +5,7 @@ import { openTracing, wantsTraces } from "./reporting.js";
 
 const PARENT = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "vendor=1" };
 
-/** The exporter reads the process's own variables. */
+/** The exporter reads the environment of the process. */
 function tracingTo(url: string, log = NO_LOG) {
   vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", url);
   return openTracing({ env: process.env, log });
@@ -73,7 +73,7 @@ it("a collector that refuses is reported once, and closing ends in time", async 
   const lines: LogLine[] = [];
   const log = createLog({ sinks: [{ filter: readLogFilter({}, "info"), write: (line) => lines.push(line()) }], mask: (line) => line });
   const tracing = await tracingTo(collector.url, log);
-  // More than one batch holds.
+  // More spans than one batch holds.
   for (let count = 0; count < 1_100; count++) tracing.startSpan("turn").end();
   await tracing.close();
   expect(lines.map(({ level, message }) => ({ level, message }))).toEqual([{ level: "warn", message: "traces cannot be exported" }]);

@@ -13,7 +13,7 @@ class TooMuch extends AppError {
   readonly code = "too_much";
 }
 
-/** Limits that count how often they were asked, and say no from the given time on. */
+/** Limits that count the requests, and refuse from the given one on. */
 class CountingLimits implements TurnLimits {
   readonly confinement = undefined;
   readonly reach = { folders: undefined };

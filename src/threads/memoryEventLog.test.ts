@@ -227,7 +227,7 @@ it("an entry weighs about what its text does", () => {
   expect(weighEvent({ type: "turnStarted", contextWindow: null })).toBe(500);
 });
 
-/** The same numbers in every run, so that a failure can be looked at again. */
+/** The same numbers in every run, so that a failure can be reproduced. */
 function randomNumbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -236,7 +236,7 @@ function randomNumbers(seed: number): (below: number) => number {
   };
 }
 
-/** A log that is condensed at almost every step, and a reader of it that may fall behind. */
+/** A log that is condensed at almost every step, with a reader that may fall behind. */
 class Reader {
   readonly seen: Entry<ThreadEvent>[] = [];
   readonly #batches: AsyncGenerator<readonly Entry<ThreadEvent>[]>;
@@ -245,7 +245,7 @@ class Reader {
     this.#batches = log.read();
   }
 
-  /** False when there is nothing more. */
+  /** False if there is nothing more to read. */
   async readOn(): Promise<boolean> {
     const { value, done } = await this.#batches.next();
     if (!done) this.seen.push(...value);
@@ -253,7 +253,7 @@ class Reader {
   }
 }
 
-/** What must be the same for every reader: all text of items never completed, and everything that is no delta, in order. */
+/** The parts that must be equal for every reader: all text of incomplete items, and every other event, in order. */
 function storyOf(events: readonly ThreadEvent[]): unknown {
   const complete = new Set(events.flatMap((event) => (event.type === "itemCompleted" ? [event.item.id] : [])));
   const texts: Record<string, string> = {};
@@ -285,7 +285,7 @@ it("whatever is written and however far readers fall behind, each gets everythin
       log.append(batch);
       if (random(20) === 0) readers.push(new Reader(log));
       const reader = readers[random(readers.length)];
-      // Somebody who has seen everything would wait for more.
+      // A reader that has seen everything would wait for more.
       if (reader && (reader.seen.at(-1)?.seq ?? 0) < written.length) await reader.readOn();
     }
     log.end();

@@ -22,7 +22,7 @@ const QUESTION: ApprovalSubject = {
   needsPerson: false,
 };
 
-/** Writes down each fact; a turn is named by what was asked. */
+/** Records each call; a turn is named by its prompt. */
 function notes(): { readonly story: string[]; readonly observer: ThreadObserver } {
   const story: string[] = [];
   const named = ({ input }: ObservedTurn) => input.text;
@@ -38,7 +38,7 @@ function notes(): { readonly story: string[]; readonly observer: ThreadObserver 
   return { story, observer };
 }
 
-/** Asks one question in each turn. */
+/** An engine that asks one question per turn. */
 class AskingEngine implements Engine {
   readonly name = "scripted";
 

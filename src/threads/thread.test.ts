@@ -19,7 +19,7 @@ afterEach(() => vi.useRealTimers());
 
 const SURROUNDINGS = { desk: new MemoryApprovalDesk(), retire: () => {} };
 
-/** A thread on an engine and a record in memory. */
+/** A thread with an engine and a record in memory. */
 async function openThread() {
   const id = newThreadId();
   const settings = settingsIn(CWD);
@@ -45,7 +45,7 @@ function completed(text: string) {
   return { status: "completed", lastMessage: `re: ${text}` };
 }
 
-/** Resolves when the engine has begun the turn. */
+/** Resolves when the engine has started the turn. */
 async function begun(turn: Turn): Promise<void> {
   for await (const _ of turn.log.read()) return;
 }
@@ -287,7 +287,7 @@ describe("idleness", () => {
 describe("a question of the engine", () => {
   const SUBJECT: ApprovalSubject = { kind: "patch", callId: "c", changes: {}, staysInSandbox: true, needsPerson: false };
 
-  /** A thread whose turn asks once and ends with what came of it. */
+  /** A thread whose turn asks once and ends with the decision. */
   async function asking(withdrawn?: AbortSignal) {
     const { id, record } = await openThread();
     const desk = new MemoryApprovalDesk();

@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A process's threads; a second scene on the same store is the same machine after a restart. */
+/** The threads of a process. A second scene on the same store is the same machine after a restart. */
 class Scene implements AsyncDisposable {
   readonly engine = new ObedientEngine();
   readonly threads: ThreadRegistry;
@@ -43,7 +43,7 @@ class Scene implements AsyncDisposable {
   }
 }
 
-/** Lets a test look around in the middle of archiving. */
+/** A store that lets a test act in the middle of archiving. */
 class WatchedStore extends MemoryStore {
   whileArchiving = async (): Promise<void> => {};
 

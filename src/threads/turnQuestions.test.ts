@@ -19,7 +19,7 @@ const FORM: ApprovalSubject = { ...BASE, kind: "form", server: "s", message: "m"
 
 const PERMISSIONS: ApprovalSubject = { ...FORM, widensSandbox: true };
 
-/** Asks, answers if somebody is asked, and gives what was decided and what readers were shown. */
+/** Asks, answers if the question reaches a client, and returns the decision and the events. */
 async function ask(subject: ApprovalSubject, confinement: SandboxCeiling | undefined, answer: ApprovalDecision = { kind: "approved" }) {
   const desk = new MemoryApprovalDesk();
   const shown: ThreadEvent[] = [];

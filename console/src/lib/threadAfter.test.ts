@@ -4,7 +4,7 @@ import type { ThreadResource } from "../../../src/api/schemas/threads.js";
 import { summaryAfter, threadAfter } from "./threadAfter.js";
 
 const OF_TURN = { threadId: "01a1dd1a-6d22-73e1-88aa-ccf523ae5caa", turnId: "one", at: "2026-11-16T16:00:00.000Z" };
-// Of a turn only its id is looked at.
+// The tests use only the id of a turn.
 const turn = (id: string) => ({ id }) as ThreadResource["turns"][number];
 const WAITING = {
   state: "waiting",

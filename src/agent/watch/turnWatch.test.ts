@@ -35,7 +35,7 @@ function commandEnded(exitCode: number): ThreadEvent {
   return { type: "commandEnded", ...COMMAND, ...output, exitCode, durationMs: 5 };
 }
 
-/** A turn somebody watches. */
+/** A turn with a `TurnWatch`. */
 function watched(options?: { readonly logsContent: boolean }) {
   const telemetry = new MemoryTelemetry(options);
   const origin = { log: telemetry.log.with({ session_id: "s1" }), trace: { traceparent: "the call" } };
@@ -43,7 +43,7 @@ function watched(options?: { readonly logsContent: boolean }) {
   return { telemetry, turn };
 }
 
-/** What was told of a turn with these events. */
+/** The telemetry of a turn with these events. */
 function told(...events: readonly ThreadEvent[]): MemoryTelemetry {
   const { telemetry, turn } = watched();
   turn.begin();
@@ -237,7 +237,7 @@ describe("a turn", () => {
   it("continues when its observer fails", async () => {
     const { telemetry, turn } = watched();
     turn.begin();
-    // An engine whose counts are no numbers: the instruments refuse them.
+    // An engine whose token counts are no numbers; the instruments reject them.
     const odd = { type: "tokenCount", usage: { total_token_usage: { total_tokens: 5 }, last_token_usage: { input_tokens: "five" } } };
     turn.publish([STARTED, DELTA, odd as unknown as ThreadEvent, COMPLETED]);
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "the answer" });

@@ -13,7 +13,7 @@ function ask(signal = new AbortController().signal) {
   return { caller: undefined, signal };
 }
 
-/** So much happens on other threads that nothing from before is kept. */
+/** Adds so many events of other threads that the feed drops all earlier ones. */
 function makeOld({ agent: { feed } }: OwnToolsStage): void {
   for (let at = 0; at < MANY; at++) feed.threadChanged(newThreadId(), { change: "renamed", name: `name ${at}`, owner: undefined });
 }
@@ -24,7 +24,7 @@ async function until(open: (signal: AbortSignal) => EventSource, isLast: (placed
   for await (const placed of open(gone.signal).read()) {
     seen.push(placed);
     if (!isLast(placed)) continue;
-    // A source that waits for what comes next ends with its signal.
+    // A stream that waits for its next event ends with its signal.
     gone.abort();
     break;
   }

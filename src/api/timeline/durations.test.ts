@@ -8,7 +8,7 @@ import { TurnItems } from "./turnItems.js";
 const NOON = Date.parse("2026-11-16T12:00:00.000Z");
 const HOUR = 3_600_000;
 
-/** How long the turn of these moments took, as its summary says. */
+/** The duration in the summary of a turn with these moments. */
 function storedMs(...moments: StoredMoment[]): unknown {
   const items = new StoredItems();
   for (const moment of moments) items.take(moment);
@@ -31,7 +31,7 @@ describe("how long a turn took, when the clock was set meanwhile", () => {
     expect(ms > 0 && ms < HOUR).toBe(true);
     const items = new TurnItems({ threadId: turn.threadId, turnId: turn.key, ranMs: () => turn.ranMs });
     items.take({ type: "turnCompleted", lastMessage: null });
-    // It does not grow with those who read of it later.
+    // The duration does not grow if it is read later.
     expect(items.items).toMatchObject([{ type: "turnSummary", ms }]);
   });
 

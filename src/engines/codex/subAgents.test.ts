@@ -4,7 +4,7 @@ import type { ThreadEvent } from "../../threads/events.js";
 import type { ThreadListener } from "./appServer/appServer.js";
 import { SubAgents } from "./subAgents.js";
 
-/** Agents whose messages a test makes up, and what a turn is told of them. */
+/** Agents with made-up messages, and the events that a turn gets about them. */
 function stage({ status = "idle" }: { readonly status?: string } = {}) {
   const listeners = new Map<string, ThreadListener>();
   const shown: ThreadEvent[] = [];

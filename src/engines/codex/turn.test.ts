@@ -27,7 +27,7 @@ function userSays(id: string): readonly [string, unknown] {
   return ["item/started", { turnId: "t1", item: { type: "userMessage", id, content: [{ type: "text", text: "x" }] } }];
 }
 
-/** A Codex that does nothing by itself: a turn is accepted when the test says so, everything else at once. */
+/** A Codex that does nothing by itself. It accepts a turn when the test says so, and everything else at once. */
 class IdleCodex {
   readonly asked: string[] = [];
   readonly killed: string[] = [];
@@ -82,7 +82,7 @@ function begin({ input = { text: "go" }, ask, agents = NO_AGENTS }: PlayOptions 
   return { codex, turn, batches: turn.run(), interrupt: () => interruption.abort(), afterwards };
 }
 
-/** A turn that somebody follows from its beginning. */
+/** A turn with a reader from its beginning. */
 function play(options?: PlayOptions) {
   const { batches, ...begun } = begin(options);
   const events = (async () => {

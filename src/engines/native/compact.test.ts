@@ -20,7 +20,7 @@ function sizedAt(total: number): ConversationOptions["usage"] {
   return { total_token_usage: usageOf(total), last_token_usage: usageOf(total), model_context_window: null };
 }
 
-/** What the history is after a summary of these items. */
+/** The history after these items are replaced by a summary. */
 async function replacedBy(items: readonly RawItem[], summary = "the gist"): Promise<RawItem[]> {
   const conversation = conversationWith(new PlannedModel(says(summary)), { items });
   await drain(compact(conversation, unending));

@@ -30,7 +30,7 @@ async function reply(conversation: Conversation): Promise<void> {
   for await (const _ of runTurn(conversation, { text: "go on" }, turnContext()));
 }
 
-/** What the thread remembers beyond how it began. */
+/** The items of the conversation after its initial context. */
 function remembered(conversation: Conversation): RawItem[] {
   return conversation.history.items().slice(CONTEXT.length);
 }

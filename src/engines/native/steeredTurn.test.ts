@@ -11,7 +11,7 @@ import { runTurn } from "./turn.js";
 
 const PLAN = JSON.stringify({ plan: [{ step: "look", status: "in_progress" }] });
 
-/** A turn that is told something as soon as an event is the one to speak at; `taken` says whether it took it. */
+/** Steers a turn with these texts at the first event that matches; `taken` tells whether the turn accepted them. */
 async function speakAt(conversation: Conversation, at: (event: ThreadEvent) => boolean, ...texts: readonly string[]) {
   const events: ThreadEvent[] = [];
   let taken: boolean[] | undefined;

@@ -50,7 +50,7 @@ async function play(conversation: Conversation, text = "go"): Promise<ThreadEven
   return events;
 }
 
-/** Plays a turn that is stopped as soon as an event is the one to stop at. */
+/** Plays a turn and stops it at the first event that matches. */
 async function playUntil(conversation: Conversation, stopAt: (event: ThreadEvent) => boolean): Promise<ThreadEvent[]> {
   const abort = new AbortController();
   const events: ThreadEvent[] = [];
@@ -61,7 +61,7 @@ async function playUntil(conversation: Conversation, stopAt: (event: ThreadEvent
   return events;
 }
 
-/** What a turn added to the conversation, without ids. */
+/** The items that a turn added to the conversation, without ids. */
 function added(conversation: Conversation): RawItem[] {
   return conversation.history.items().slice(CONTEXT.length);
 }
@@ -383,7 +383,7 @@ describe("a turn that is asked for a summary", () => {
 
 const LIMITS = { ...NO_RATE_LIMITS, primary: { used_percent: 40, window_minutes: null, resets_at: null } };
 
-/** A failure that is asked again without waiting. */
+/** A failure that is retried without a pause. */
 function broken(retry: ModelFailure["retry"] = "stream"): ModelFailure {
   return new ModelFailure("it broke", { retry, retryAfterMs: 0 });
 }

@@ -12,7 +12,7 @@ const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "changes-")));
 const codexHome = path.join(folder, "home");
 mkdirSync(codexHome);
 const host = new HostEnvironment({ codexHome, env: process.env, serverCwd: folder, writable: new WritablePlaces([]) });
-/** The same, for a test to change a part of it. */
+/** A plain copy, so that a test can replace single parts. */
 const hostParts: LookingHost = {
   env: host.env,
   hidden: host.hidden,
@@ -53,7 +53,7 @@ function put(name: string, text: string): void {
   writeFileSync(path.join(work, name), text);
 }
 
-/** Empty files by a pattern of the shell's. */
+/** Creates empty files from a pattern of the shell. */
 function touch(pattern: string): void {
   execFileSync("bash", ["-c", `touch ${pattern}`], { cwd: work });
 }
@@ -65,7 +65,7 @@ function repository(files: Readonly<Record<string, string>>): void {
   git("commit", "-q", "--allow-empty", "-m", "first");
 }
 
-/** What is told of what `change` does. */
+/** The receipt for the changes that `change` makes. */
 async function told(
   change: () => void,
   options: { cwd?: string; patches?: ChangedFiles["list"]; withinMs?: number } = {},
@@ -162,7 +162,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     repository({ "a.txt": "1\n", "gone/x.txt": "1\n", "mine.txt": "1\n" });
     put("mine.txt", "2\n");
     put("untracked.txt", "1\n");
-    // The clock of files is coarser than ours.
+    // File times are coarser than the clock of this process.
     await new Promise((resolve) => setTimeout(resolve, 20));
     const files = await told(() => {
       put("a.txt", "1\n2\n");
@@ -183,7 +183,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     const files = await told(changes("one"));
     expect(files).toEqual(["git", "add one +1 -0", "delete d250/f1 +0 -0", "update a.txt +1 -0"]);
     expect(await told(changes("two"), { withinMs: 0 })).toBe("unknown");
-    // A busy disk may take longer for it than the hook after the test has.
+    // On a busy disk this may take longer than the limit of the hook after the test.
     execFileSync("rm", ["-rf", work]);
   });
 
@@ -202,7 +202,7 @@ describe.runIf(canSandbox)("in a repository", () => {
       git("config", key, evil);
     put(".git/hooks/post-index-change", `#!/bin/sh\n${evil}\n`);
     execFileSync("chmod", ["+x", path.join(work, ".git/hooks/post-index-change")]);
-    // Without a sandbox around it they would be able to.
+    // Without the sandbox, these programs could change the files.
     expect(await told(() => put("a.txt", "2\n"))).toEqual(["git", "update a.txt +1 -1"]);
     expect(existsSync(proof)).toBe(false);
   });

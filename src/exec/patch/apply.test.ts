@@ -142,7 +142,7 @@ describe("all files or none", () => {
         "+l",
       ),
     );
-    // Asked about the last file when all before it have been looked at, and none was written.
+    // Called for the last file after the earlier ones are checked, and before any is written.
     const mayWrite = (realPath: string) => {
       if (realPath === tree.at("last")) writeFileSync(tree.at("c.txt"), "somebody else's\n");
       return true;

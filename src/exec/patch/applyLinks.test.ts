@@ -7,7 +7,7 @@ import { PatchFailed } from "./errors.js";
 import { touchedPaths } from "./places.js";
 import type { PatchPlan } from "./plan.js";
 
-/** A workspace that may be written, and a folder beside it that may not, with links from one to the other. */
+/** A writable workspace and a read-only folder beside it, with links from one to the other. */
 async function stage(): Promise<AsyncDisposable & { inside: Tree; outside: Tree }> {
   const inside = await Tree.with({ "a.txt": "a\n", "real/r.txt": "a\n" });
   const outside = await Tree.with({ "secret.txt": "a\n", "sub/s.txt": "a\n" });

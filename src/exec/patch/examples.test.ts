@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
 
-/** The worked examples of the format's description, played from text to disk. Where we differ from Codex on purpose, the name says so. */
+/**
+ * The worked examples of the format's description, played from text to disk. An example that differs from Codex on purpose says so in its
+ * name.
+ */
 interface Example {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;

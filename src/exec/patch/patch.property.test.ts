@@ -76,7 +76,7 @@ const SPOILERS = [
   "*** Add File: .",
 ];
 
-/** Files before and after, and the sections that lead from one to the other. */
+/** Files before and after, and the patch sections between them. */
 function randomChange(random: SeededRandom): { before: Record<string, string>; after: Record<string, string>; sections: string[] } {
   const before: Record<string, string> = { "kept.txt": "kept\n" };
   const after: Record<string, string> = { ...before };

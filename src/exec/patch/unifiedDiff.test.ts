@@ -76,7 +76,7 @@ function randomText(random: SeededRandom): string {
   return lines.join("\n") + (random.chance(0.7) && lines.length > 0 ? "\n" : "");
 }
 
-/** Applies a diff by its line numbers, insisting on what it says about the old text. */
+/** Applies a diff by its line numbers, and checks its claims about the old text. */
 function followed(before: string, diff: string): string {
   const old = before.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const result: string[] = [];

@@ -82,7 +82,7 @@ it("what the user puts there meanwhile stays", () => {
 it("what the user puts in its place stays", () => {
   const held = new Placeholders(claims).hold(place());
   rmdirSync(folder);
-  // It is likely to get the inode of the one that is gone.
+  // The new folder probably gets the inode of the removed one.
   mkdirSync(folder);
   expect(held?.isIntact()).toBe(false);
   held?.giveUp();
@@ -146,7 +146,7 @@ it("where nothing can be made, nothing needs to be held", () => {
 });
 
 describe("what a killed server left", () => {
-  /** As if the process had been killed that holds it: its claim names a process that is over. */
+  /** The state that a killed process leaves: a claim in the name of an ended process. */
   function leave(owner: string, { ageMs = 0 } = {}): void {
     new Placeholders(claims).hold(place());
     const name = claimNames().find((each) => each.includes(runName(ownRun()))) ?? "";
@@ -195,7 +195,7 @@ describe("what a killed server left", () => {
   it.each(["filled", "filled and emptied again", "replaced"])("is the user's when it was %s since", async (what) => {
     leave(dead());
     const [name = ""] = claimNames();
-    // The folder was made three seconds before now, as far as its claim knows.
+    // According to its claim, the folder was created three seconds ago.
     const note = JSON.parse(readFileSync(path.join(claims, name), "utf8"));
     writeFileSync(path.join(claims, name), JSON.stringify({ ...note, since: note.since - 3_000 }));
     if (what === "replaced") rmdirSync(folder);

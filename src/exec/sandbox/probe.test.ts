@@ -20,7 +20,7 @@ function program(...steps: string[]): string {
 
 const SYSTEM = systemProgram("bwrap");
 
-/** Those that do not depend on this machine. */
+/** The candidates that do not depend on this machine. */
 function candidates(folders: readonly string[], options: { bin?: string; codexBin?: string } = {}): string[] {
   return allCandidates(folders, options).filter((file) => file !== SYSTEM);
 }

@@ -7,7 +7,7 @@ import { bundle } from "../../../test/sandbox/bundle.js";
 
 const NOBODY = 65_534;
 
-/** Rights mean nothing to root, so that root gives them up first. */
+/** Permissions do not restrict root, so root drops its rights first. */
 it.each(["555", "000", "300"])(
   "what a command made at a protected name is moved away, although it left its folder with mode %s",
   async (mode) => {

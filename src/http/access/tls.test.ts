@@ -32,7 +32,7 @@ async function startHttps({ files, report }: ReturnType<typeof stage>) {
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-/** Connects as a client that trusts this certificate and no other. */
+/** Connects as a client that trusts only this certificate. */
 async function trusting(cert: string, port: number): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port, servername: "localhost", ca: cert });
   try {

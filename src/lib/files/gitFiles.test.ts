@@ -86,7 +86,7 @@ describe("a checkout is recognised by its files, as by git", () => {
 });
 
 describe("nothing is reported of a foreign repository", () => {
-  /** A repository with a remote, and a folder that pretends to belong to it. */
+  /** A repository with a remote, and a folder that claims to belong to it. */
   function neighbours(home: string): { readonly other: string; readonly evil: string } {
     const [other, evil] = [path.join(home, "private"), path.join(home, "evil")];
     for (const folder of [other, evil]) mkdirSync(folder);

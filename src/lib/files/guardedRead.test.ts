@@ -22,7 +22,7 @@ beforeEach(async () => {
   });
 });
 
-/** Everything but the folder of secrets. */
+/** Everything except the folder with secrets. */
 const mayRead: MayRead = (file) => file !== secret.root && !file.startsWith(`${secret.root}/`);
 
 async function text(file: string, maxBytes = 100): Promise<string> {

@@ -43,7 +43,7 @@ describe("a small file", () => {
     fs.writeFileSync(at("f"), "text");
     fs.writeFileSync(at("secret"), "more");
     const mayRead = (file: string) => {
-      // Another takes its place as soon as it has been looked at.
+      // Replaces the file as soon as it has been checked.
       if (file !== at("f")) return false;
       fs.rmSync(file);
       fs.symlinkSync("secret", file);

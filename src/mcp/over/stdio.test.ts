@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const MiB = 1024 * 1024;
 
-/** A wire whose output is a socket of the system; nothing is read from the other end until the test does. */
+/** A wire whose output is a real socket. The other end reads only when the test does. */
 async function wireOnSocket() {
   const server = net.createServer({ pauseOnConnect: true }).listen(path.join(folder, "socket"));
   await once(server, "listening");
@@ -45,7 +45,7 @@ function outputTo(stream: Writable) {
   return { stream, write: (line: string, written: () => void) => stream.write(line, written) };
 }
 
-/** An output that keeps what it is given and takes the next only when the test says so. */
+/** An output that keeps each chunk, and accepts the next one only when the test says so. */
 class SlowOutput extends Writable {
   readonly writes: string[] = [];
   #taken = deferred<() => void>();
@@ -252,7 +252,7 @@ describe("a real process", () => {
   it("waits for a client that stops reading, awake, and loses nothing", async () => {
     const { child, exit } = startTalker();
     child.stdin.end("flood\n");
-    // It can say so only if it is not stuck in a write.
+    // The process can write this only if it is not blocked in a write.
     expect(String((await once(child.stderr, "data"))[0])).toBe("waiting for the reader\n");
     const received = await text(child.stdout);
     expect({ length: received.length, end: received.slice(-14), exit: await exit }).toEqual({

@@ -11,7 +11,7 @@ import type { TurnCall } from "../tools/tools.js";
 import type { Call } from "../wording/turnView.js";
 import { followTurn } from "./callTurn.js";
 
-/** A call whose turn has nobody to answer questions. */
+/** A call without a client that can answer questions. */
 function callOn(turn: Turn): TurnCall {
   const agent = {
     engineName: "scripted",
@@ -28,12 +28,12 @@ const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const META = { requestId: 7, threadId: THREAD };
 const DONE: ThreadEvent = { type: "turnCompleted", lastMessage: "ok" };
 
-/** One call attached to one turn, and what its client was sent. */
+/** One call attached to one turn, and the messages to its client. */
 class Attachment {
   readonly turn = new Turn(THREAD, turnIdOf("7"), { text: "a secret prompt" });
   readonly sent: unknown[] = [];
   readonly #cancelled = new AbortController();
-  /** While set, the client does not keep up. */
+  /** While set, the client does not read fast enough. */
   congestion: Deferred<void> | undefined;
   readonly outcome: Promise<unknown>;
 
@@ -65,7 +65,7 @@ class Attachment {
     this.#cancelled.abort(new Error("cancelled"));
   }
 
-  /** Publishes events and lets the call show them. */
+  /** Publishes events and waits until the call has shown them. */
   async publish(...events: ThreadEvent[]): Promise<void> {
     this.turn.publish(events);
     await vi.advanceTimersByTimeAsync(0);

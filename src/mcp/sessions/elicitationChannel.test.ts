@@ -12,7 +12,7 @@ import type { ClientInfo } from "../clientProfiles.js";
 import type { ResultStyle } from "../wording/callResult.js";
 import { ElicitationChannel } from "./callTurn.js";
 
-/** The agent's own way to decide whether a client is asked. */
+/** An agent that decides in the usual way whether a client is asked. */
 function agentWith(desk: ApprovalDesk, approvalFallback: ApprovalFallback): Agent {
   return new OwnToolsStage({ desk, approvalFallback }).agent;
 }
@@ -26,7 +26,7 @@ interface DoorstepOptions {
   readonly client?: ClientInfo;
 }
 
-/** A turn's questions, the door, and the client behind it. */
+/** The questions of a turn, the elicitation channel, and its client. */
 class Doorstep implements AsyncDisposable {
   readonly desk = new MemoryApprovalDesk();
   readonly door: ElicitationChannel;
@@ -75,13 +75,13 @@ class Doorstep implements AsyncDisposable {
     });
   }
 
-  /** What the client gets next. */
+  /** The next message to the client. */
   async received(): Promise<Message> {
     const { value } = await this.#arrivals.next();
     return JSON.parse((value as { text: string }).text) as Message;
   }
 
-  /** What the client gets next is the answer to this, so nothing else was on its way. */
+  /** The next message to the client answers this request, so the server sent nothing else. */
   async receivedNothing(): Promise<void> {
     this.#peer.notify("marker", {});
     expect(await this.received()).toEqual({ jsonrpc: "2.0", method: "marker", params: {} });
@@ -168,7 +168,7 @@ describe("a client that answers before a person can have read the question", () 
     vi.useRealTimers();
   });
 
-  /** Asks, and answers after so long. */
+  /** Asks, and answers after this time. */
   async function answered(step: Doorstep, result: Message, afterMs: number): Promise<Promise<ApprovalDecision>> {
     const decision = step.ask("one");
     const { id } = await step.received();

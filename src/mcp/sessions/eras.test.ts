@@ -7,7 +7,7 @@ import { EVENTS_EXTENSION } from "../stateless/request.js";
 
 const WITH_EVENTS = claimMeta({ ...FORMS, extensions: { [EVENTS_EXTENSION]: {} } });
 
-/** One channel on which both eras are spoken. */
+/** One connection that carries both eras. */
 class Pipe implements AsyncDisposable {
   readonly modern = new StatelessClient();
   readonly session = new MemorySession({ agent: this.modern.agent, parts: { stateless: async () => this.modern.door } });

@@ -26,7 +26,7 @@ class Line implements Connection {
   }
 }
 
-/** A registry with a clock in our hands, whose sessions answer `work` when they are told to. */
+/** A registry with a scripted clock. Its sessions answer `work` when the test says so. */
 function registry(limits: { idleMs?: number; sessions?: number } = {}) {
   const clock = { now: 0 };
   const ended: [string, string][] = [];
@@ -151,7 +151,7 @@ it("a principal that comes when another has all it can get is served at once", (
   const ofAda = Array.from({ length: 16 }, () => openUsed(ADA));
   expect(() => openUsed(ADA)).toThrow("This server has 16 sessions open, which is its limit");
   openUsed(BOB);
-  // What one ends is there for the other first.
+  // A place that one caller frees is available to the other.
   for (const session of ofAda.slice(0, 1)) sessions.end(session, "it was ended");
   expect(() => openUsed(ADA)).toThrow(TooManySessions);
   openUsed(BOB);
@@ -188,7 +188,7 @@ it("gives up the calls of a client whose connection broke and who did not come b
   clock.now = 20 * MINUTE;
   sessions.sweep();
   session.connection.awaited = false;
-  // It is gone from when that was noticed, however long ago its request came.
+  // The time counts from when the loss was noticed, not from the client's last request.
   sessions.sweep();
   clock.now += MINUTE - 1;
   sessions.sweep();

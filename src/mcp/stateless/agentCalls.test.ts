@@ -21,7 +21,7 @@ function threadIn(answer: unknown): string {
   return String(valueAt(answer, "result.structuredContent.threadId"));
 }
 
-/** The result as this era completes it. */
+/** The result with the fields that this era adds. */
 function complete(result: unknown): unknown {
   const { _meta, ...rest } = result as { _meta: object };
   return { ...rest, resultType: "complete", _meta: { ..._meta, ...SERVER } };
@@ -65,7 +65,7 @@ describe("a call", () => {
     await client.agent.open.settle();
     const progress = client.heard("notifications/progress");
     expect(progress.map(({ progressToken, progress: count }) => [progressToken, count])).toEqual(progress.map((_, at) => ["p", at + 1]));
-    // An answer that takes longer to write than it is held back is announced as well.
+    // An answer that takes longer than the delay is announced too.
     const messages = progress.map(({ message }) => message).filter((message) => message !== "Writing the answer");
     expect(messages).toEqual([expect.stringMatching(/^Thread [0-9a-f-]{36}: Thinking$/), "Plan: look"]);
     expect([toldBefore, client.told.length]).toEqual([progress.length, progress.length]);
@@ -318,7 +318,7 @@ it("calls that are abandoned are bounded, leave no turn behind past the limit, a
   expect(resultIn(await client.call({ prompt: "" }, { principal: "bob" }))).toMatchObject({ resultType: "input_required" });
 });
 
-/** A turn that has not begun, and waits for somebody already. */
+/** A turn that has not started and already waits for an answer. */
 function turnWithQuestion(): Turn {
   const turn = new Turn(newThreadId(), turnIdOf("0"), { text: "" });
   const subject = { kind: "patch", callId: "1", changes: {}, staysInSandbox: true, needsPerson: false } as const;
@@ -340,7 +340,7 @@ interface Attempt {
   readonly state?: unknown;
 }
 
-/** Says yes to whatever is still asked. */
+/** Approves all remaining questions. */
 async function finish(client: StatelessClient, { requestState, inputRequests }: Readonly<Record<string, unknown>>) {
   const inputResponses = Object.fromEntries(Object.keys(inputRequests as object).map((key) => [key, APPROVED]));
   return client.call(ASKING_TWICE, { capabilities: FORMS, rest: { requestState, inputResponses } });

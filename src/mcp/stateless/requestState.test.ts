@@ -46,7 +46,7 @@ it("nothing in it can be changed, and nothing else is one", () => {
     ...[...state].map((letter, at) => `${state.slice(0, at)}${letter === "A" ? "B" : "A"}${state.slice(at + 1)}`),
   ];
   const opened = attempts.filter((attempt) => attempt !== state && typeof states.open(attempt, CALL) === "object");
-  // The last letter of a base64url signature holds two bits that mean nothing.
+  // The last letter of a base64url signature has two unused bits.
   expect(opened.filter((attempt) => attempt.slice(0, -1) !== state.slice(0, -1))).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { Subscriptions } from "./subscriptions.js";
 
 const ALL = { filter: {}, topics: ["a", "b"], first: [] };
 
-/** A client that reads when it likes. */
+/** A client that reads when the test says so. */
 function reader(id: number) {
   const heard: string[] = [];
   const abort = new AbortController();

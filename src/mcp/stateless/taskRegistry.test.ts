@@ -26,7 +26,7 @@ async function begin(client: StatelessClient, args: Form, principal?: string): P
   return String(handle["taskId"]);
 }
 
-/** A task that waits for its client. */
+/** A task that waits for its client's input. */
 async function beginAsking(client: StatelessClient, principal?: string): Promise<string> {
   const taskId = await begin(client, ASKING, principal);
   await until(client, taskId, "input_required", principal);
@@ -43,7 +43,7 @@ function asked(principal: string | undefined): AskOptions {
 
 type Form = Readonly<Record<string, unknown>>;
 
-/** Asks again and again, as clients do, until the task has this status or looks like this. */
+/** Polls, as clients do, until the task has this status or matches. */
 async function until(
   client: StatelessClient,
   taskId: string,
@@ -86,7 +86,7 @@ describe("a call of a client that takes tasks", () => {
       }),
       ...BASICS,
     });
-    // Progress is the call's, until it becomes a task.
+    // Until the call becomes a task, its progress belongs to the call.
     expect(new Set(client.told.map(({ method }) => method))).toEqual(new Set(["notifications/progress"]));
   });
 

@@ -5,7 +5,7 @@ import { eventually } from "../../../test/support/eventually.js";
 import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import { CallerTimedOut } from "../../agent/errors.js";
 
-/** A turn that goes on until somebody lets the file appear. */
+/** A turn that runs until the file exists. */
 const HELD = "!shell until [ -e go ]; do sleep 0.05; done\n!say made";
 const PLAIN = { capabilities: {}, meta: { progressToken: 1 } };
 

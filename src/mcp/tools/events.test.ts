@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { MemorySession, type MemorySessionOptions } from "../../../test/support/memory/memorySession.js";
 import { valueAt } from "../../../test/support/scenarios/scenario.js";
 
-/** The kinds of events that a client of this name is sent while it asks for two words. */
+/** The kinds of events that a client with this name receives during a short answer. */
 async function shown(name: string, options: MemorySessionOptions): Promise<readonly unknown[]> {
   await using client = new MemorySession(options);
   await client.initialize("2025-11-25", name);

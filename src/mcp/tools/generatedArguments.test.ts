@@ -21,7 +21,7 @@ type Json = Readonly<Record<string, unknown>>;
 const SEED = 20_260;
 const CALLS = 200;
 const AT_ONCE = 8;
-/** A call that takes longer hangs: none of them has much to do. */
+/** No call has much to do, so one that takes longer hangs. */
 const DEADLINE_MS = 10_000;
 const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 const QUESTIONS = 16;
@@ -31,15 +31,15 @@ const GIT = [
   ["-c", "user.name=a", "-c", "user.email=a@b.invalid", "commit", "--quiet", "--allow-empty", "--message=first"],
 ];
 const HUGE = "lorem ipsum ".repeat(8_000);
-/** What a program says that was surprised. */
+/** Text that shows an unexpected error. */
 const SURPRISE = /internal error|\b(Type|Reference|Range|Syntax)Error\b|\[object \w+\]|undefined|NaN/;
-/** How arguments are refused that do not fit the input schema. */
+/** Errors for arguments that do not match the input schema. */
 const MISFIT = /invalid (type|value)|unknown (field|variant)|missing field|Missing arguments/;
 
-/** What the generated calls find when they come. */
+/** The threads, questions and files that the generated calls can use. */
 class Ground implements AsyncDisposable {
   readonly agent = new MemoryAgent({ approvalFallback: "hold" });
-  /** Threads whose turn goes on until somebody ends it. */
+  /** Threads with a turn that runs until it is stopped. */
   running: string[] = [];
   ids: string[] = [];
   questions: string[] = [];
@@ -74,7 +74,7 @@ class Ground implements AsyncDisposable {
   }
 }
 
-/** Values that the tools can do something with, by the argument's name. */
+/** Values for an argument that a tool can act on, by the argument's name. */
 function pool(name: string, { ids, questions, agent, repository }: Ground): readonly unknown[] {
   const words = ["!say hello", "!say é\u{1f600}", "", " ", HUGE];
   const pools: Readonly<Record<string, readonly unknown[]>> = {
@@ -122,7 +122,7 @@ function inventArguments(random: SeededRandom, { name, inputSchema }: ToolDeclar
   return args;
 }
 
-/** A call that waits for a turn which goes on is answered when its patience ends: that is at once here, whatever was invented. */
+/** A call that waits for a running turn is answered when its wait ends. Here that is at once, whatever was generated. */
 function withoutPatience(args: unknown, { name }: ToolDeclaration, { running, ids }: Ground): unknown {
   if (!isRecord(args)) return args;
   const named = [args["threadId"], args["conversationId"]].some((id) => running.includes(String(id).toLowerCase()));
@@ -134,7 +134,7 @@ function withoutPatience(args: unknown, { name }: ToolDeclaration, { running, id
 
 const validators = new AjvJsonSchemaValidator();
 
-/** The published schema, and nothing beside what it names. */
+/** The published schema without additional properties. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (!isRecord(schema)) return schema;
@@ -142,7 +142,7 @@ function closed(schema: unknown): unknown {
   return schema["type"] === "object" && isRecord(schema["properties"]) ? { ...inner, additionalProperties: false } : inner;
 }
 
-/** Tells what is wrong with a value. */
+/** Returns what is wrong with a value. */
 type Check = (value: unknown) => string | undefined;
 
 interface CheckedTool {
@@ -170,7 +170,7 @@ function asChecked(args: unknown, { properties }: InputSchema): unknown {
   return Object.fromEntries(entries.filter(([name, value]) => value !== null && (Object.hasOwn(properties, name) || !isInjected(name))));
 }
 
-/** Everything that is wrong with an answer, for whoever knows the declaration. */
+/** All faults of an answer that a program can detect from the declaration. */
 function faultsOf(answer: Json, args: unknown, { tool, input, output }: CheckedTool): string[] {
   const result = answer["result"];
   if (!isRecord(result)) return [`no result: ${JSON.stringify(answer["error"])}`];
@@ -234,7 +234,7 @@ it.each(DECLARATIONS.map((tool, place) => [tool.name, tool, place] as const))(
     for (let first = 0; first < CALLS; first += AT_ONCE)
       await Promise.all(Array.from({ length: AT_ONCE }, (_, offset) => play(first + offset)));
     expect(faults).toEqual([]);
-    // Calls that all fail, or never, would show little.
+    // A run in which all calls fail, or none does, would show little.
     expect(Math.min(seen.answers, seen.errors)).toBeGreaterThanOrEqual(5);
   },
 );

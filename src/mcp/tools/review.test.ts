@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
 import { valueAt } from "../../../test/support/scenarios/scenario.js";
 
-/** As a script says it: its line breaks are written out. */
+/** The form in a script, with escaped line breaks. */
 const VERDICT = [
   "The change must not stay as it is.",
   "",

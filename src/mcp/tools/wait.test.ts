@@ -8,17 +8,17 @@ import { rolloutFile, spokenOn } from "../../../test/support/threads/storedThrea
 const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 const TIMED_OUT = "McpError: MCP error -32001: Request timed out";
 
-/** A turn that goes on until somebody lets the file appear. */
+/** A turn that runs until the file exists. */
 const HELD = "!shell until [ -e go ]; do sleep 0.05; done\n!say made";
 
 class Client extends MemorySession {
-  /** Lets held turns go on. */
+  /** Lets the held turns continue. */
   async letGo(): Promise<void> {
     const { writeFile } = await import("node:fs/promises");
     await writeFile(`${this.agent.folder}/go`, "");
   }
 
-  /** What a wait says once the turn runs its command. */
+  /** The result of a wait while the turn runs its command. */
   async untilRunning(threadId: string): Promise<unknown> {
     for (;;) {
       const result = await this.call("codex-wait", { threadId, wait: 0 });
@@ -26,12 +26,12 @@ class Client extends MemorySession {
     }
   }
 
-  /** Begins a call and gives it up as a client does. */
+  /** Starts a call and cancels it as a client does. */
   async giveUp(name: string, args: unknown, { id, reason }: { id: string; reason?: string }): Promise<void> {
     this.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
     await this.untilEvent("exec_command_begin", id);
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason } });
-    // Messages are worked on in order.
+    // The server handles messages in order.
     await this.request("ping");
   }
 }
@@ -40,7 +40,7 @@ const statusOf = (result: unknown) => valueAt(result, "structuredContent.status"
 
 const saidBy = (result: unknown) => valueAt(result, "structuredContent.content");
 
-/** What a model is shown, in tokens. */
+/** The size of what a model receives, in tokens. */
 function cost(result: unknown): number {
   const texts = valueAt(result, "content.0.text");
   return Math.max(String(texts).length, JSON.stringify(valueAt(result, "structuredContent")).length) / 4;
@@ -116,7 +116,7 @@ describe("codex-wait", () => {
       said("assistant", "output_text", "I will run them first."),
       { type: "function_call", name: "shell", arguments: "{}", call_id: "c1" },
     ];
-    // As a server leaves it that was killed in the middle of a turn.
+    // The state that a server leaves if it is killed during a turn.
     const lines = begun.map((payload) => JSON.stringify({ timestamp: "2026-01-01T00:00:00.000Z", type: "response_item", payload }));
     appendFileSync(rolloutFile(client, threadId), `${lines.join("\n")}\n`);
     const result = await client.call("codex-wait", { threadId });
@@ -301,7 +301,7 @@ describe("a client that times out", () => {
   it("waits less long the next time", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
-    // It gave up within seconds, so that its calls end within seconds.
+    // The client gave up within seconds, so the next calls end within seconds.
     expect(statusOf(await client.call("codex", { prompt: HELD }))).toBe("running");
     await client.letGo();
   });

@@ -10,7 +10,7 @@ function fileOf(codexHome: string, id: ThreadId): string {
   return path.join(codexHome, "mcp-server", "owners", `${id}.json`);
 }
 
-/** A file as somebody or something else left it. */
+/** Writes a file that another program could have left. */
 function leave(codexHome: string, id: ThreadId, content: string): void {
   mkdirSync(path.dirname(fileOf(codexHome, id)), { recursive: true });
   writeFileSync(fileOf(codexHome, id), content);

@@ -17,7 +17,7 @@ function folderIn(codexHome: string): string {
   return path.join(codexHome, "mcp-server", "tasks");
 }
 
-/** As a process that is no longer there left it. */
+/** Writes the file that an earlier process left. */
 function leaveBehind(codexHome: string, task: StoredTask, run: object): string {
   mkdirSync(folderIn(codexHome), { recursive: true });
   const file = path.join(folderIn(codexHome), `${task.id}.json`);

@@ -3,7 +3,7 @@ import type { ModelProvider } from "../../../threads/settings.js";
 import { processSettings } from "./appServers.js";
 import { CodexRefused } from "./errors.js";
 
-// Nothing else of a provider counts here.
+// The tests use only the id of a provider.
 const provider = (id: string) => ({ id }) as ModelProvider;
 
 it("a process is started with the provider of its threads", () => {

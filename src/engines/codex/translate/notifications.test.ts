@@ -114,7 +114,7 @@ describe("the start of MCP servers", () => {
   });
 });
 
-/** What the schema of app-server 0.166.0 lists. */
+/** The list in the schema of app-server 0.166.0. */
 const LISTED = `
 account/gatewayOAuth/changed account/login/completed account/rateLimits/updated account/updated app/list/updated
 autoApprovalReview/strictReviewRequired command/exec/outputDelta configWarning deprecationNotice error

@@ -302,7 +302,7 @@ describe("a call of an MCP tool", () => {
     const accepted = { action: "accept", content: {}, _meta: null };
     const remembered = { ...accepted, _meta: { persist: "session" } };
     const declined = { action: "decline", content: null, _meta: null };
-    // To Codex a cancel would be the end of the turn.
+    // Codex would end the turn after `cancel`.
     expect(answers(ELICITATION, params, [{ kind: "denied", dismissed: true }])).toEqual([declined]);
     expect(answers(ELICITATION, params, [...DECISIONS, { kind: "answered", content: { remember: "session" } }])).toEqual([
       accepted,

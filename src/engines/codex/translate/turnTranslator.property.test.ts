@@ -63,7 +63,7 @@ function someFields(random: SeededRandom, depth: number): Record<string, unknown
   return Object.fromEntries(random.several(0, 10, () => [random.pick(KEYS), anything(random, depth + 1)]));
 }
 
-/** Half sensible: an item with a kind and an id that comes up again. */
+/** Partly valid: an item with a kind, and an id that occurs again. */
 function someParams(random: SeededRandom): unknown {
   if (random.chance(0.3)) return anything(random);
   const id = random.pick(["c1", "c2", "c3"]);

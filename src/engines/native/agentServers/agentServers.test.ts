@@ -185,7 +185,7 @@ describe("a server program", () => {
     const settings = programServer("s", OFFICIAL, { envVars: ["WANTED", "UNSET"], env: { WRITTEN: "$HOME", TZ: "Asia/Tokyo" } });
     const env = { HOME: "/home/me", PATH: process.env["PATH"], TZ: "UTC", WANTED: "yes", OPENAI_API_KEY: "sk-ours", CODEX_HOME: "/codex" };
     await using servers = openServers([settings], { env, mark: { depth: 1, sandbox: "read-only" } });
-    // The first where there is no namespace, the second where there is one.
+    // `CODEX_MCPD_EXEC_ID` is set only without a PID namespace, and `PWD` only with one.
     const { CODEX_MCPD_EXEC_ID: _mark, PWD: _folder, ...seen } = await structuredAnswer(servers, "mcp__s__environment");
     const inside = { CODEX_MCP_INSIDE: "1;read-only", PATH: expect.stringContaining("/bin") };
     expect(seen).toEqual({ HOME: "/home/me", TZ: "Asia/Tokyo", WANTED: "yes", WRITTEN: "$HOME", ...inside });
@@ -212,7 +212,7 @@ describe("a server program", () => {
 });
 
 describe("the program of a server", () => {
-  /** Two programs that would be servers, one of them where commands may write, which PATH names first. */
+  /** Two programs with the name of a server. The first one in PATH is in a folder that commands may write. */
   function planted(folder: string) {
     const [workspace, tools] = ["work/node_modules/.bin", "tools"].map((each) => path.join(folder, each)) as [string, string];
     for (const place of [workspace, tools]) mkdirSync(place, { recursive: true });

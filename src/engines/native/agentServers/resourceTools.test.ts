@@ -23,7 +23,7 @@ const ONE = { mimeType: "text/plain", name: "one", uri: "memo://1" };
 const TWO = { name: "two", uri: "memo://2" };
 const TEMPLATE = { name: "memo", uriTemplate: "memo://{number}" };
 
-/** Everything to be seen of a call that went well, and what the model got, read. */
+/** The events and the model's result of a successful call, parsed. */
 async function readCall(tool: string, args: string): Promise<{ server: string; given: unknown; answer: unknown }> {
   const { events, result } = await callNamed(servers, tool, args);
   const [begun, ended] = events;

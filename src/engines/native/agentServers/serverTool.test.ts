@@ -95,7 +95,7 @@ describe("a call of a server's tool", () => {
     const turn = new AbortController();
     const call = callNamed(servers, "mcp__desk__wait", JSON.stringify({ note }), turn.signal);
     const reason = new Error("the client cancelled");
-    // Something that is answered later than the call was sent: the server has the call then.
+    // The answer to this call shows that the server received the earlier one.
     await callNamed(servers, "mcp__desk__greet");
     turn.abort(reason);
     await expect(call).rejects.toBe(reason);

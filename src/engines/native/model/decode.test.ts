@@ -16,7 +16,7 @@ function dataByLibrary(text: string): string[] {
   return data;
 }
 
-/** Cuts the text into pieces of up to `most` characters, the same for the same seed. */
+/** Splits the text into pieces of up to `most` characters; the same seed gives the same pieces. */
 function cut(text: string, most: number, seed: number): string[] {
   const pieces: string[] = [];
   let state = seed;
@@ -75,7 +75,7 @@ describe("the data of a stream's events", () => {
 const TYPE = "response.output_text.delta";
 const FIRST = { type: TYPE, item_id: "msg_1", delta: "first" };
 
-/** What is read of the last event, after a first one that a reader may compare it with. */
+/** The decoded form of an event that follows another one, with which the decoder may compare it. */
 function readAfterFirst(json: string): unknown {
   const reader = new EventReader();
   expect(reader.read(JSON.stringify(FIRST))).toEqual({ type: "textDelta", itemId: "msg_1", delta: "first" });

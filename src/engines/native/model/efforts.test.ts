@@ -4,7 +4,7 @@ import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { EffortNotOffered } from "../../../threads/errors.js";
 import { checkEffort, effortOnTheWire, LISTED_MODELS, withOfferedEffort } from "./modelTraits.js";
 
-/** The rows of the table in docs/configuration.md: model, efforts, its own, what `ultra` is sent as. */
+/** The rows of the table in docs/configuration.md: the model, its efforts, its default, and the effort sent for `ultra`. */
 function documentedRows(): string[][] {
   const docs = readFileSync(new URL("../../../../docs/configuration.md", import.meta.url), "utf8");
   const rows = /\| model \| efforts \|.*\n\|[-|]+\n((?:\|.*\n)+)/.exec(docs)?.[1] ?? "";

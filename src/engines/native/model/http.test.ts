@@ -20,7 +20,7 @@ function startEcho(): Promise<Loopback> {
   return startLoopback(async (request, response) => void response.end(`echo ${request.url} ${await bodyOf(request)}`));
 }
 
-/** A proxy as companies have them: passes on what it is asked for, and notes it. */
+/** A company's proxy: forwards requests and records them. */
 async function startForwardProxy(seen: string[]): Promise<Loopback> {
   return startLoopback((request, response) => {
     seen.push(`${request.method} ${request.url}`);
@@ -30,7 +30,7 @@ async function startForwardProxy(seen: string[]): Promise<Loopback> {
   });
 }
 
-/** Accepts a tunnel and keeps the first bytes that come through it. */
+/** Accepts a tunnel and keeps the first bytes sent through it. */
 async function startTunnelProxy(seen: string[]): Promise<Loopback & { readonly firstBytes: Promise<Buffer> }> {
   const proxy = await startLoopback((_request, response) => void response.writeHead(405).end());
   const firstBytes = new Promise<Buffer>((resolve) => {

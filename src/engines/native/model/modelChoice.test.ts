@@ -8,7 +8,7 @@ import { ModelChoice } from "./modelChoice.js";
 const unending = new AbortController().signal;
 const failure = new ModelFailure("404: no such model", { retry: "never", missesModel: true });
 
-/** A provider that lists these, or answers with a status where there is no list. */
+/** A provider that lists these models, or answers with this status. */
 async function stageWith(listed: readonly string[] | number, changes: Partial<ThreadSettings> = {}) {
   const server = await startLoopback((_, response) => {
     if (typeof listed === "number") return void response.writeHead(listed).end();

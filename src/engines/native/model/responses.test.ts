@@ -23,7 +23,7 @@ const TALE_TOLD = [
   COMPLETED,
 ];
 
-/** Each piece is an HTTP chunk of its own, which is how a client sees the pieces of a stream. */
+/** Sends each piece as an HTTP chunk of its own, so that the client receives them separately. */
 function sendPieces(response: ServerResponse, pieces: readonly Uint8Array[]): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const piece of pieces) response.write(piece);

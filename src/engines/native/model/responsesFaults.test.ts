@@ -294,7 +294,7 @@ describe("connections to a provider", () => {
     });
     const client = clientFor({ baseUrl: server.origin });
     for (let asked = 0; asked < 20; asked++) expect((await ask(client)).failure).toBeUndefined();
-    // A caller that asks again at once may be quicker than the last byte of the answer before.
+    // The next request may be sent before the last byte of the previous answer arrives, and then needs a second connection.
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
@@ -327,7 +327,7 @@ describe("connections to a provider", () => {
       request.resume();
       begin(response).write(COMPLETED);
     });
-    // Longer than the test may take.
+    // Longer than the limit of the test.
     const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 600_000 }));
     expect(failure).toBeUndefined();
     await expect(server.allLeft()).resolves.toBeUndefined();

@@ -21,7 +21,7 @@ interface Situation {
   readonly provider?: Partial<ModelProvider>;
   readonly env?: NodeJS.ProcessEnv;
   readonly authJson?: unknown;
-  /** CODEX_HOME below the temporary folder. */
+  /** A path for CODEX_HOME inside the temporary folder. */
   readonly below?: string;
 }
 

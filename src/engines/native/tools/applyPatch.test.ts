@@ -30,7 +30,7 @@ function patchEvents({ events }: PlayedTurn): string[] {
   return typesOf(events).filter((type) => /patch|approval|turnDiff/.test(type));
 }
 
-/** The thread is as good as before. */
+/** The thread works as before. */
 async function stillWorks(stage: ToolStage): Promise<void> {
   await stage.play([custom(patch("*** Add File: again.txt", "+again"))], { answers: [YES] });
   expect(readFileSync(stage.path("again.txt"), "utf8")).toBe("again\n");
@@ -120,7 +120,7 @@ describe("a patch outside the workspace", () => {
   it("is asked for under on-request, and applied when approved", async () => {
     await using stage = await open("on-request");
     const turn = await stage.play([custom(ADD_OUTSIDE)], { answers: [YES] });
-    // Shown as the patch writes it; where it really is goes with it.
+    // Events name the path as the patch writes it, together with the resolved one.
     const written = `${stage.stage.workspace}/../outside.txt`;
     const changes = { [written]: { type: "add", content: "hello\n" } };
     expect(turn.asked).toEqual([

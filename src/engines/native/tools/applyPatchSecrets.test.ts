@@ -39,7 +39,7 @@ function auth(stage: ToolStage): string {
   return path.join(stage.stage.codexHome, "auth.json");
 }
 
-/** Everything that left the tool: events, what the model read, and the files of the workspace but for the secret's own. */
+/** All output of the tool: events, the model's results, and the files of the workspace except the secret's own. */
 function told(stage: ToolStage, turn: PlayedTurn): string {
   const files = readdirSync(stage.path("."), { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== "tokens")

@@ -40,7 +40,7 @@ function rulesOf(grammar: string): ReadonlyMap<string, string> {
   return new Map([...rules, ["LF", "/\\n/"]]);
 }
 
-/** The grammar does not recurse, so that every rule can be written out as a regular expression. */
+/** The grammar is not recursive, so every rule can be written as a regular expression. */
 function expression(rule: string, rules: ReadonlyMap<string, string>): string {
   const body = rules.get(rule);
   if (body === undefined) throw new Error(`the grammar has no rule ${rule}`);

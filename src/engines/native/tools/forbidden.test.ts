@@ -11,7 +11,7 @@ const PATCH = "*** Begin Patch\n*** Add File: made\n+x\n*** End Patch";
 
 type Way = [name: string, tool: string, args: unknown, options?: ToolStageOptions, play?: PlayOptions];
 
-/** Every tool that runs a command, and everything that lets one run without a question or outside the sandbox. */
+/** Every tool that runs a command, in every setting that runs it without a question or without the sandbox. */
 const WAYS: readonly Way[] = [
   ["shell", "shell", { command: TOUCH }],
   ["container.exec", "container.exec", { command: TOUCH }],
@@ -42,7 +42,7 @@ const WAYS: readonly Way[] = [
   ["a confined turn", "shell", { command: TOUCH }, {}, { confined: true }],
 ];
 
-/** Other ways to write it, which a rule sees through. */
+/** Other spellings of the command, which the rule must recognize. */
 const SPELLINGS = [
   "coproc touch made",
   "coproc NAME { touch made; }",
@@ -69,7 +69,7 @@ const SPELLINGS = [
   "shopt -s expand_aliases\nalias t=touch\nt made",
 ];
 
-/** What only running it would tell. */
+/** Spellings that only an execution would resolve. */
 const UNCLEAR = [
   "t=touch; $t made",
   "$(echo touch) made",

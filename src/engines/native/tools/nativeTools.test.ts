@@ -10,7 +10,7 @@ import type { ThreadEvent } from "../../../threads/events.js";
 import { message } from "../model/items.js";
 import { runTurn } from "../turn.js";
 
-/** What a call with these arguments shows to readers, and what the model gets for it. */
+/** The events and the model's result of a call with these arguments. */
 async function update(args: string): Promise<{ shown: ThreadEvent[]; output: unknown }> {
   const model = new PlannedModel(calls(call("update_plan", args)), says("ok"));
   const { events } = await drain(runTurn(conversationWith(model), { text: "go" }, turnContext()));

@@ -15,7 +15,7 @@ function policy(approvalPolicy: ApprovalPolicy, sandbox: SandboxMode = "workspac
   return openToolStage({ sandbox, settings: { approvalPolicy } });
 }
 
-/** The thread is as good as before. */
+/** The thread works as before. */
 async function stillWorks(stage: ToolStage): Promise<void> {
   const answers = [YES, YES];
   expect(shellOutput(await stage.script("echo fine", { answers }))).toEqual({ output: "fine\n", exitCode: 0 });

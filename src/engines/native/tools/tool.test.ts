@@ -25,7 +25,7 @@ describe("readArguments", () => {
     expect(complaint(args, false)).toBe(said);
   });
 
-  // As Codex 0.92.0 answered them.
+  // The answers of Codex 0.92.0.
   it.each([
     ['{"command":5}', "invalid type: integer `5`, expected a sequence at line 1 column 12"],
     ['{"command":{}}', "invalid type: map, expected a sequence at line 1 column 11"],

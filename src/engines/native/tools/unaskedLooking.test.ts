@@ -8,7 +8,7 @@ import { openToolStage, type ToolStage } from "../../../../test/support/memory/t
 const NO = { kind: "denied" } as const;
 const SYSTEM = "/usr/local/bin:/usr/bin:/bin";
 
-/** A repository that names a program, and a program where package runners look first. */
+/** A repository whose settings name a program, and a program where package runners look first. */
 function plant(stage: ToolStage): void {
   const { workspace } = stage.stage;
   const program = path.join(workspace, "program.sh");

@@ -8,7 +8,7 @@ beforeAll(async () => {
   parser = await openBashParser();
 });
 
-/** Scripts in scripts: each names all those inside it. */
+/** Nested scripts; each expects all the scripts inside it. */
 function nested(levels: number): string[] {
   let script = "rm -rf x";
   for (let level = 0; level < levels; level++) script = `eval x${level} $(${script})`;

@@ -4,7 +4,7 @@ import { startGated } from "../../../../test/support/http/gatedServer.js";
 const TOKEN = "an-example-token-of-some-length";
 const APP = "https://app.example";
 
-/** Of an answer, what browsers decide by. */
+/** The headers of an answer that browsers evaluate. */
 function forBrowsers(headers: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name.startsWith("access-control-") || name === "vary" || name === "allow"),

@@ -19,7 +19,7 @@ const NOBODY = 65_534;
 
 const run = promisify(execFile);
 
-/** A server with a token of its own, as the one on a port has it. */
+/** A server with a token of its own, like a server on a port. */
 async function startOwned(options: Partial<AccessControlOptions> = {}): Promise<{ readonly server: GatedServer; readonly token: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), "local-door-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -29,7 +29,7 @@ async function startOwned(options: Partial<AccessControlOptions> = {}): Promise<
   return { server, token };
 }
 
-/** What a program of another user, or of ours, gets to see of the server. */
+/** The server's answer to a program of another user, or of this one. */
 async function asked(port: number, { uid, token }: { readonly uid?: number; readonly token?: string } = {}): Promise<unknown> {
   const headers = token === undefined ? [] : ["-H", `Authorization: Bearer ${token}`];
   const asUser = uid === undefined ? {} : { uid, gid: uid };

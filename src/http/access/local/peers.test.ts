@@ -15,7 +15,7 @@ const SANDBOXED = {
   },
 };
 
-/** Asks, and says what it got; the second program does so for the first, which has nothing open. */
+/** Sends a request and prints the answer. The second program sends it for the first, which has no open socket. */
 const CLIENT = `
   const { request } = require("node:http");
   const headers = process.argv[2] ? { authorization: "Bearer " + process.argv[2] } : {};
@@ -35,7 +35,7 @@ async function answerTo(child: ChildProcess): Promise<readonly [number, unknown]
   return [Number(said.slice(0, 3)), JSON.parse(said.slice(4))];
 }
 
-/** A server that takes these for what it has started. */
+/** A server that takes these processes for its own. */
 function having(own: () => readonly { readonly pid: number; readonly confined: boolean }[]): OwnSide {
   return { connectsFrom: () => false, hasProcesses: () => own().length > 0, processes: async () => own() };
 }
@@ -80,7 +80,7 @@ describe.skipIf(process.platform !== "linux")("a connection of a process that th
 
   it("is refused when a sandbox runs and no other process is found to hold the socket, as when a command hides it", async () => {
     const [hiding, other] = [program("setInterval(() => {}, 1000)"), program("setInterval(() => {}, 1000)")];
-    // The client's socket is found with nobody: its own process is among those that count as the sandbox's, and shows none.
+    // No process holds the client's socket: its own process counts as one of the sandbox, and shows no sockets.
     const sockets = await acceptedFrom((port) => connect(port, "127.0.0.1"));
     const own = [hiding, other].map((child) => ({ pid: idOf(child), confined: true }));
     const peers = new Peers({ tellsUsers: true, ownSide: having(() => [...own, { pid: process.pid, confined: true }]) });

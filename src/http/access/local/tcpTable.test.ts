@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { addressBytes, type ClientView, TcpTable } from "./tcpTable.js";
 
-/** A real connection within this machine: the client's end, and what the server sees of it. */
+/** A real connection within this machine: the client's end, and the server's view of it. */
 async function connected(bind: string, target: string): Promise<{ readonly client: Socket; readonly view: ClientView }> {
   const server = createServer({ allowHalfOpen: true }).listen(0, bind);
   await once(server, "listening");
@@ -59,7 +59,7 @@ describe.skipIf(process.platform !== "linux")("the kernel's table", () => {
     const rows = readFileSync("/proc/net/tcp", "utf8");
     writeFileSync(whole, rows);
     writeFileSync(lacking, `${rows.split("\n")[0]}\n`);
-    /** The row is there from this reading on. */
+    /** The row appears at this reading. */
     const kindWhenThereAt = async (first: number) => {
       let readings = 0;
       const files = Object.assign([whole], { [Symbol.iterator]: () => [++readings < first ? lacking : whole].values() });

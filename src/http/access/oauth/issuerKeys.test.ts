@@ -4,7 +4,7 @@ import { IssuerKeys } from "./issuerKeys.js";
 
 const TEN_MINUTES = 600_001;
 
-/** An issuer whose every answer the test gives. */
+/** An issuer whose answers the test sets. */
 function stage() {
   const clock = { now: 0 };
   const reports: string[] = [];

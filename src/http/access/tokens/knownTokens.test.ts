@@ -9,7 +9,7 @@ import { KnownTokens } from "./knownTokens.js";
 const ALICE = "alices-token-alices-token";
 const BOB = "bobs-token-bobs-token-bobs";
 
-/** A file of tokens that can be rewritten, and the tokens known from it. */
+/** A token file that the test can rewrite, and the tokens that the server knows from it. */
 function stage(text: string, tokens: readonly string[] = []) {
   const folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
   const tokenFile = path.join(folder, "tokens");

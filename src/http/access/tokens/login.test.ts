@@ -93,7 +93,7 @@ it("a server without tokens does not mind one", async () => {
   expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: "local", scopes: ["call", "read", "manage"] });
 });
 
-// Other systems give a machine one loopback address only.
+// On other systems a machine has only one loopback address.
 describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
   it("further ones from that address are turned away, and the right one is taken from everywhere", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
@@ -129,7 +129,7 @@ describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
 it("streams whose token was withdrawn are checked again without counting as guesses", async () => {
   await using server = await startGated({ tokens: [TOKEN] });
   const stream = { headers: { host: "localhost", authorization: `Bearer ${WRONG}` }, url: "/mcp", rawHeaders: [], socket: {} };
-  // What access control looks at of a request.
+  // The parts of a request that access control reads.
   for (let at = 0; at < 20; at++) expect(await server.access.readmit(stream as never)).toMatchObject({ answer: { status: 401 } });
   expect((await server.ask(bearer(WRONG))).status).toBe(401);
   expect(server.reports).toEqual([]);

@@ -14,7 +14,7 @@ const LIMITS: OutboxLimits = {
   answeredBytes: 64 * 1024,
 };
 
-/** A client that takes so many writes and then no more, until it is told to. */
+/** A client that accepts this number of writes and no more until the test says so. */
 class Reader implements StreamSink {
   readonly got: string[] = [];
   readonly ids: string[] = [];

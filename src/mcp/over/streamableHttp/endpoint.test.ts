@@ -40,7 +40,7 @@ function start(options: EndpointOptions = {}): Promise<McpEndpoint> {
   return startEndpoint({ ...options, methods: { ...METHODS, ...options.methods } });
 }
 
-/** A client of the specification that has shaken hands: its question, with its session. */
+/** A client of the specification after the handshake; adds its headers and session to a question. */
 async function greeted(origin: string): Promise<(question: HttpQuestion) => HttpQuestion> {
   const { session = "" } = await ask(origin, { headers: SPEC, message: handshake(0) });
   return ({ headers, ...question }) => ({ ...question, headers: { ...SPEC_LATER, "mcp-session-id": session, ...headers } });
@@ -225,7 +225,7 @@ function fetchOptions({ headers, message }: HttpQuestion, signal: AbortSignal): 
   return { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(message), signal };
 }
 
-/** Resolves when the server has seen that many POSTs end. */
+/** Resolves when the server has seen this number of POSTs end. */
 async function closedPosts({ served }: McpEndpoint, count: number): Promise<void> {
   await expect.poll(() => served.filter((line) => line.startsWith("POST")).length).toBe(count);
 }

@@ -5,7 +5,7 @@ import { codexCliTool } from "./codex.js";
 import { helpCliTool } from "./help.js";
 import { websearchCliTool } from "./websearch.js";
 
-// The wrapper checked with zod 4, whose issues its callers saw: ours must be the same to the letter.
+// The original wrapper validated with zod 4 and passed its issues on to callers. Ours must be identical.
 const CODEX = z.object({
   prompt: z.string(),
   sessionId: z

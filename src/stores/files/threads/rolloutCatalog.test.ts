@@ -29,7 +29,7 @@ async function idsOf(query: Partial<ThreadQuery> = {}): Promise<ThreadId[]> {
   return (await catalog.list({ limit: 100, ...query })).threads.map(({ id }) => id);
 }
 
-/** The threads of every page, page by page. */
+/** The threads on each page. */
 async function pages(limit: number, query: Partial<ThreadQuery> = {}): Promise<ThreadId[][]> {
   const all: ThreadId[][] = [];
   let cursor: string | undefined;
@@ -144,7 +144,7 @@ describe("the list", () => {
       },
     ],
   ] as const)("has a thread that began with more than 8 MiB, and finds it by its beginning: %s", async ([, lines]) => {
-    // Some of it is longer in JSON than it is.
+    // Some characters are longer in JSON.
     const words = `Summarise "this" log:\n${"line \\ with\tescapes\n".repeat(700_000)}`;
     const id = keepThread(home, { lines: lines(words) });
     const preview = `${words.slice(0, 1_000).replace(/\s+/g, " ").slice(0, 159)}…`;

@@ -27,7 +27,7 @@ import { ThreadTitles } from "./threadTitles.js";
 
 /** Days of two months; the first has more than one chunk of the index. */
 const DAYS = { "2026-01-30": 70, "2026-01-31": 5, "2026-02-01": 5, "2026-02-02": 5 };
-/** So few that most of what a search passes over is not looked at. */
+/** Limits so small that a search skips most files. */
 const LIMITS = { leastIndexed: 20, mostChecked: 3 };
 const LONG = `begins ${"and goes on ".repeat(2_000)}until the end`;
 
@@ -40,7 +40,7 @@ beforeEach(async () => {
   const folder = tempHome();
   home = folder.path;
   warnings = [];
-  // The files were just written, and would not be trusted for two seconds.
+  // The index does not trust files for two seconds after a write.
   clock = () => Date.now() + 60_000;
   catalog = open();
   ids = Object.entries(DAYS).flatMap(([day, length]) => Array.from({ length }, (_, at) => keepThread(home, kept(day, at))));
@@ -64,7 +64,7 @@ function kept(day: string, at: number) {
   return { stamp: `${day}T00-${time}`, words: `Thread ${at} of ${day}`, cwd: `/repo/${at % 3}` };
 }
 
-/** What a list without an index says. */
+/** The result of a list without an index. */
 async function walked(query: Partial<ThreadQuery> = {}): Promise<readonly ThreadSummary[]> {
   const nowhere = path.join(home, "no-index");
   const list = new RolloutList({ codexHome: home, packs: new ShelfPacks(nowhere), titles: new ThreadTitles(home) });
@@ -75,7 +75,7 @@ async function listed(query: Partial<ThreadQuery> = {}): Promise<readonly Thread
   return (await catalog.list({ limit: 500, ...query })).threads;
 }
 
-/** How many files had to be opened. */
+/** The number of files that had to be opened. */
 async function looked(query: Partial<ThreadQuery> = {}): Promise<number> {
   const list = new RolloutList({
     codexHome: home,

@@ -20,7 +20,7 @@ const TOKENS = { input_tokens: 5, cached_input_tokens: 0, output_tokens: 1, reas
 const USAGE = { total_token_usage: TOKENS, last_token_usage: TOKENS, model_context_window: 1000 };
 const NO_LIMITS: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };
 
-/** One lease with these events, from beginning to end. */
+/** Writes these events under one lease. */
 async function write(record: ThreadRecord, ...events: ThreadEvent[]): Promise<void> {
   const lease = await record.lease();
   try {

@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const [ONE, TWO] = [newThreadId(), newThreadId()];
 
-/** As Codex writes it. */
+/** A line in Codex's format. */
 function lineOf(id: ThreadId, thread_name: string): string {
   return `${JSON.stringify({ id, thread_name, updated_at: "2026-01-27T10:32:31.123456789Z" })}\n`;
 }

@@ -27,7 +27,7 @@ function locksIn(codexHome: string): string[] {
   return readdirSync(path.join(codexHome, "mcp-server/locks"));
 }
 
-/** Puts down a claim as another process would have. */
+/** Writes a claim as another process would. */
 function claim(codexHome: string, name: string, options: { ageMs?: number } = {}): string {
   const file = path.join(codexHome, "mcp-server/locks", name);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -176,7 +176,7 @@ it("a holder on another machine is believed as long as it refreshes its lock", a
 it("a held lock is refreshed, a released one is not", async () => {
   using home = tempHome();
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  // Test files share modules, and one timer serves a whole process: a claim that another file holds would keep it on the real clock.
+  // Test files share modules, and one timer serves a whole process. A claim of another test file would keep this timer on the real clock.
   vi.resetModules();
   const fresh = await import("./writerLock.js");
   const id = newThreadId();
