@@ -22,7 +22,7 @@ it("pipes that the server keeps for commands to come are no leak, as long as the
   expect([left(32), left(33)]).toEqual([[], ["file descriptors: 33 of pipes kept for commands to come, where there may be 32"]]);
 });
 
-it("everything that is left is named", () => {
+it("names every leftover", () => {
   const full: SoakReport = {
     ...CLEAN,
     failures: ["talk: no answer"],

@@ -53,7 +53,7 @@ function tryOut(id: ReturnType<typeof newThreadId>, by: Asker): Promise<string> 
 }
 
 describe("a thread that a session started", () => {
-  it("is that session's while it lives, the same principal's other sessions included", async () => {
+  it("belongs to that session until it ends, even against other sessions of the same principal", async () => {
     const id = await claimed(ALICE);
     expect([await tryOut(id, ALICE), await tryOut(id, ALICE_AGAIN), await tryOut(id, BOB)]).toEqual(["used", "not found", "not found"]);
   });
@@ -83,7 +83,7 @@ describe("a thread that a session started", () => {
     expect([await tryOut(id, ALICE_AGAIN), await tryOut(id, ALICE)]).toEqual(["not found", "used"]);
   });
 
-  it("is shown to those who could use it, and keeps its holder", async () => {
+  it("is visible to callers who could use it, and keeps its holder", async () => {
     const id = await claimed(ALICE);
     const openTo = () => Promise.all([STDIO, ALICE, ALICE_AGAIN, BOB].map(({ caller }) => access.isOpenTo(id, caller)));
     expect(await openTo()).toEqual([true, true, false, false]);
@@ -166,7 +166,7 @@ it("the thread of another principal is not touched before the refusal", async ()
   await expect(access.using(id, BOB, () => Promise.reject(new Error("it was touched")))).rejects.toEqual(new ThreadNotFound(id));
 });
 
-describe("nothing is held", () => {
+describe("the table holds nothing", () => {
   it("of sessions that are over", async () => {
     await Promise.all([claimed(ALICE), claimed(ALICE), claimed(BOB)]);
     access.sessionEnded(ALICE.caller.sessionId);

@@ -42,7 +42,7 @@ describe("a running turn", () => {
     expect(await stage.agent.wait(ALICE, threadId, { ms: 5 })).toBeUndefined();
   });
 
-  it("is stopped by its principal, by an operator and by the server's own user, and by nobody else", async () => {
+  it("is stopped only by its principal, an operator and the server's own user", async () => {
     await using stage = new OwnToolsStage();
     for (const who of [ALICE, OPERATOR, USER]) {
       const { threadId, outcome } = await running(stage, ALICE);
@@ -55,8 +55,8 @@ describe("a running turn", () => {
   });
 });
 
-describe("what is kept of a thread", () => {
-  it("is read by its principal and those who see everybody's, and by nobody else", async () => {
+describe("the stored data of a thread", () => {
+  it("is read only by its principal and by callers who see all threads", async () => {
     await using stage = new OwnToolsStage();
     const { threadId, outcome } = await begin(stage, ALICE, "one");
     await outcome;
@@ -123,7 +123,7 @@ describe("a thread's title and its end", () => {
 describe("questions", () => {
   const SUBJECT: ApprovalSubject = { kind: "patch", callId: "1", changes: {}, staysInSandbox: true, needsPerson: false };
 
-  it("are seen and answered by their principal and by operators, and by nobody else; the first answer decides", async () => {
+  it("are seen and answered only by their principal and by operators; the first answer decides", async () => {
     await using stage = new OwnToolsStage();
     const { threadId, id: turnId, signal } = await running(stage, ALICE);
     const { request, decision } = stage.desk.ask({ threadId, turnId, subject: SUBJECT, signal });

@@ -45,7 +45,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a turn that nobody attends", () => {
+describe("a turn without a client", () => {
   it("ends after a quarter of an hour, and the reason is reported", () => {
     const ground = new Ground();
     const turn = ground.begin();
@@ -246,7 +246,7 @@ describe("a turn whose caller was lost", () => {
   });
 });
 
-it("says what it is doing, and what it waits for", () => {
+it("tells its activity, and what it waits for", () => {
   const ground = new Ground();
   const turn = ground.begin();
   const [attended] = ground.attendance.on(ground.thread);

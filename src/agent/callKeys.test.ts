@@ -18,7 +18,7 @@ describe("what a network call may name", () => {
   ])("%j", (config) => expect(refused(config)).toEqual([]));
 });
 
-describe("what it may not, however it is spelled", () => {
+describe("refused keys, in every spelling", () => {
   it.for<[Record<string, unknown>, string[]]>([
     [{ mcp_servers: { evil: { command: "sh", args: ["-c", "id"] } } }, ["mcp_servers.evil.command", "mcp_servers.evil.args"]],
     [{ "mcp_servers.evil.command": "sh" }, ["mcp_servers.evil.command"]],
@@ -68,14 +68,14 @@ describe("what the operator adds", () => {
     expect(refused({ "features.undo": true }, [["features", "unified_exec"]])).toEqual(["features.undo"]);
   });
 
-  it("does not count for what is forbidden", () => {
+  it("does not allow forbidden keys", () => {
     expect(refused({ "features.exec_policy": false, mcp_servers: { a: { url: "http://x" } } }, [["features"], ["mcp_servers"]])).toEqual([
       "features.exec_policy",
       "mcp_servers.a.url",
     ]);
   });
 
-  it("cannot be a key that names a file or a folder, whatever it is called", () => {
+  it("cannot be a key that names a file or a folder, under any name", () => {
     const paths = Object.entries(CONFIG_SCHEMA.fields).filter(([, { type }]) => type.kind === "path");
     expect(paths.map(([key]) => [key, isForbidden([key])])).toEqual(paths.map(([key]) => [key, true]));
     expect(paths.length).toBeGreaterThan(0);

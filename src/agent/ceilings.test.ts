@@ -176,7 +176,7 @@ describe("a call's config", () => {
     );
   });
 
-  it("may name what was added", () => {
+  it("may name an added entry", () => {
     expect(complaint({ "'web_search'": "live" }, { allowConfig: ["web_search"] })).toBeUndefined();
   });
 });

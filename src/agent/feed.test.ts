@@ -39,7 +39,7 @@ function typesIn(entries: readonly (FeedEntry | FeedGap)[]): string[] {
 
 const TURN = ["threadOpened", "turnQueued", "turnBegun", "turnEnded"];
 
-describe("what happens on threads", () => {
+describe("events of threads", () => {
   it("is seen by their principal, by operators and by the server's own user, in the same numbers", async () => {
     await using stage = new OwnToolsStage();
     const begin = stage.agent.feed.start;
@@ -70,7 +70,7 @@ describe("what happens on threads", () => {
     await reader.return(undefined);
   });
 
-  it("goes on after the entry that a reader saw last", async () => {
+  it("continues after the last entry that a reader saw", async () => {
     await using stage = new OwnToolsStage();
     await runTurn(stage, ALICE);
     const all = await readAll(stage, ALICE, stage.agent.feed.start);

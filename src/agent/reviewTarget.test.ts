@@ -52,7 +52,7 @@ async function verdict(target: ReviewTarget): Promise<string> {
   }
 }
 
-describe("what is not committed", () => {
+describe("uncommitted changes", () => {
   it("is nothing in a clean tree, and something with a change or a new file", async () => {
     repository();
     const clean = await verdict(UNCOMMITTED);
@@ -74,7 +74,7 @@ describe("what is not committed", () => {
   });
 });
 
-describe("what was done since a branch", () => {
+describe("changes since a branch", () => {
   it("is nothing on it, and something with a commit, a change or a new file", async () => {
     repository();
     git("checkout", "-q", "-b", "feature");

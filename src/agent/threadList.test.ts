@@ -38,7 +38,7 @@ class Scene {
 }
 
 describe("a caller's list", () => {
-  it("has its own threads in order, in pages that every process of the home goes on with", async () => {
+  it("has its own threads in order, in pages that every process with the same home can continue", async () => {
     const scene = new Scene();
     const seen: ThreadId[] = [];
     let cursor: string | undefined;

@@ -109,7 +109,7 @@ describe("the working directory", () => {
   });
 });
 
-describe("the server's own files are kept from commands", () => {
+describe("commands cannot read the server's own files", () => {
   it.for([
     ["allowed", "allowed/codex-home", false],
     ["allowed", "allowed/sub/.codex", false],
@@ -136,7 +136,7 @@ describe("the server's own files are kept from commands", () => {
   });
 });
 
-describe("what workspace-write opens besides", () => {
+describe("what workspace-write also opens", () => {
   const writing = (more: Partial<typeof WORKSPACE> & { writable_roots?: readonly string[] }, ceilings: Partial<Ceilings> = {}) =>
     complaintAbout({ sandboxPolicy: { ...WORKSPACE, ...more } }, ceilings);
   const configured = (more: object) => ({ configured: (): SandboxPolicy => ({ ...WORKSPACE, ...more }) });

@@ -24,7 +24,7 @@ function complaintAbout(...argv: string[]): string {
   }
 }
 
-describe("what is asked for", () => {
+describe("the requested command", () => {
   it.for([
     [[], "stdio"],
     [["mcp-server"], "stdio"],

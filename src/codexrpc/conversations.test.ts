@@ -44,7 +44,7 @@ it("opens a conversation, takes messages and sends its listener everything in or
   });
 });
 
-it("writes a conversation down at once, and goes on with it in another process with its settings", async () => {
+it("stores a conversation at once, and continues it in another process with its settings", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId, rolloutPath } = await resultOf(client, "newConversation", { model: "gpt-5-codex", sandbox: "read-only" });

@@ -40,7 +40,7 @@ it("runs one command in the sandbox it names, also one that fails, and ends one 
   expect(existsSync(file)).toBe(false);
 });
 
-it("holds a command of a network caller to the ceilings, whatever its policy says", async () => {
+it("limits a network caller's command to the ceilings, whatever its policy is", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent, principal("ann"));
   const command = ["true"];

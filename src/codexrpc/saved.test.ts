@@ -55,7 +55,7 @@ it("lists saved conversations page by page, newest first, and passes over files 
   expect(await errorOf(client, "listConversations", { pageSize: -1 })).toMatchObject({ code: -32602 });
 });
 
-it("resumes a conversation of an earlier process by its path, tells its past first and goes on in the same file", async () => {
+it("resumes a conversation of an earlier process by its path, replays it and continues the same file", async () => {
   await using earlier = new MemoryAgent();
   await using before = frontEnd(earlier);
   const { conversationId, rolloutPath } = await converse(before, "!say Hello", { cwd: earlier.folder, sandbox: "read-only" });

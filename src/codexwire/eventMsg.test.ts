@@ -379,7 +379,7 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
 
 const ALL_PINS = Object.values<readonly { readonly event: ThreadEvent; readonly msgs: readonly string[] }[]>(PINS).flat();
 
-it.for(ALL_PINS.map(({ event, msgs }) => [event.type, event, msgs] as const))("%s is shown as Codex shows it", ([, event, msgs]) => {
+it.for(ALL_PINS.map(({ event, msgs }) => [event.type, event, msgs] as const))("%s has Codex's form", ([, event, msgs]) => {
   expect(shown(event)).toEqual(msgs);
 });
 

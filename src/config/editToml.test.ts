@@ -48,7 +48,7 @@ describe("a key of a profile", () => {
     expect(withTexts("", ["profiles", "a b"], { model: 'q"\\' })).toBe('[profiles."a b"]\nmodel = "q\\"\\\\"\n');
   });
 
-  it("leaves alone what is written as one value", () => {
+  it("does not change a value written as a whole", () => {
     expect(() => withTexts('profiles = { fast = { model = "x" } }\n', ["profiles", "fast"], { model: "m" })).toThrow(ConfigNotEditable);
   });
 });

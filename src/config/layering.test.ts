@@ -175,7 +175,7 @@ describe("a profile that does not exist", () => {
   });
 });
 
-describe("what a project says", () => {
+describe("instructions and settings of a project", () => {
   const trust = (...folders: string[]) =>
     config(['model = "mine"\n', ...folders.map((each) => `[projects."${path.join(folder, each)}"]\ntrust_level = "trusted"\n`)].join(""));
   const project = (name: string, content: string) => write(`${name}/.codex/config.toml`, content);

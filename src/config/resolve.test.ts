@@ -197,7 +197,7 @@ describe("mistakes of a call", () => {
 });
 
 describe("the check at start", () => {
-  it("returns what is odd but harmless", () => {
+  it("reports harmless oddities", () => {
     expect(resolverWith({ toml: "odd = 1", overrides: ["stranger=2"] }).checkAtStart()).toEqual([
       "unknown configuration key `odd`",
       "unknown configuration key `stranger`",

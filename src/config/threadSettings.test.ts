@@ -155,7 +155,7 @@ describe("threadSettings", () => {
     });
   });
 
-  it("puts what is stated above what follows from trust", () => {
+  it("prefers explicit settings to those that follow from trust", () => {
     const settings = { projects: { "/no/such/place": { trust_level: "untrusted" } }, approval_policy: "never", sandbox_mode: "read-only" };
     expect(threadSettings(settings, PLACE)).toMatchObject({ approvalPolicy: "never", sandboxPolicy: { type: "read-only" } });
   });

@@ -65,7 +65,7 @@ it("loses no edit that is made meanwhile", async () => {
   expect(text.match(/^model = /gm)).toHaveLength(1);
 });
 
-it("changes what a link leads to, and leaves the link", async () => {
+it("changes the target of a link and keeps the link", async () => {
   mkdirSync(path.join(codexHome, "dotfiles"));
   const real = path.join(codexHome, "dotfiles", "codex.toml");
   writeFileSync(real, "");

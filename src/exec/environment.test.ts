@@ -143,6 +143,6 @@ describe("the environment of a command", () => {
   });
 });
 
-it("names and values that no program can be given are left out", () => {
+it("names and values that no environment can hold are omitted", () => {
   expect(withoutSecrets({ "": "a", "A=B": "b", "C\0": "c", D: "d\0", E: "e", F: "f" }, ["F"])).toEqual({ E: "e" });
 });

@@ -28,7 +28,7 @@ describe("the beginning and the end of output", () => {
     expect(keep(10, "0123456789abcdefghij")).toEqual({ text: "01234fghij", omitted: 10 });
   });
 
-  it("are the same whatever the pieces it came in", () => {
+  it("do not depend on the pieces in which it arrived", () => {
     const text = Array.from({ length: 1000 }, (_, at) => String.fromCharCode(97 + (at % 26))).join("");
     for (const size of [1, 2, 3, 7, 50, 99, 100, 101, 1000]) {
       const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, at) => text.slice(at * size, (at + 1) * size));

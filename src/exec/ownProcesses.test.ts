@@ -12,7 +12,7 @@ async function started(program: string, args: readonly string[]): Promise<number
   return child.pid ?? 0;
 }
 
-describe.skipIf(process.platform !== "linux")("what this process has started", () => {
+describe.skipIf(process.platform !== "linux")("processes that this process has started", () => {
   it("is found with what that started in turn", async () => {
     const pid = await started("sh", ["-c", "sh -c 'echo; read line'; echo"]);
     const found = await ownProcesses();

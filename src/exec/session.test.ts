@@ -48,7 +48,7 @@ describe("a command that ends in time", () => {
   });
 });
 
-describe("a command that goes on", () => {
+describe("a command that keeps running", () => {
   it("has a number between 1000 and 99999, and is asked again for what it says", async () => {
     const { report } = await sessions.start(bash("echo first; read line; echo second $line"), { ...SOON, stdin: "pipe" });
     expect(report).toMatchObject({ output: "first\n", exitCode: undefined });
@@ -126,7 +126,7 @@ describe("the end of sessions", () => {
     expect(await sessions.write(rest[0] ?? 0, "", SOON)).toMatchObject({ sessionId: rest[0] });
   }, 60_000);
 
-  it("is nothing that can be asked about", async () => {
+  it("is no command that can be approved", async () => {
     await expect(sessions.write(1_234, "", SOON)).rejects.toEqual(new UnknownSession(1_234));
   });
 });

@@ -21,7 +21,7 @@ describe("FairScheduler", () => {
     expect(heard).toEqual(["first", "second"]);
   });
 
-  it("goes on in a later turn of the event loop when the senders have had their share of this one", async () => {
+  it("continues in a later turn of the event loop after the senders' share of this one", async () => {
     const sendScheduler = new FairScheduler(1);
     const heard: string[] = [];
     const slow = (name: string) => () => {

@@ -27,7 +27,7 @@ function problemOf(look: () => unknown): unknown {
   }
 }
 
-it("finds what is mounted at a path, by method, whatever the query says", () => {
+it("finds the handler of a path and method, whatever the query is", () => {
   expect(router.handlerOf(request("GET", "/things"))).toBe(read);
   expect(router.handlerOf(request("POST", "/?a=/health"))).toBe(write);
   expect(router.handlerOf(request("GET", "/health?x"))).toBe(read);

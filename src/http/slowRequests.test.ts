@@ -35,7 +35,7 @@ it("a waiting request is notified once, not before its time and soon after it", 
   expect(told).toEqual(["first", "second"]);
 });
 
-it("what has ended is never told", () => {
+it("ended ones are never reported", () => {
   const late = new SlowRequests(1_000);
   const told: string[] = [];
   const answered = new Named("answered", told);

@@ -8,7 +8,7 @@ async function readAll(wire: Wire): Promise<unknown[]> {
   return frames;
 }
 
-it("what one side sends the other receives, in order, also what was sent before it read", async () => {
+it("each side receives the other's messages in order, earlier ones included", async () => {
   const [left, right] = memoryWires();
   left.send("1");
   const received = readAll(right);

@@ -118,7 +118,7 @@ describe("what is no message", () => {
     },
   );
 
-  it("the reason never repeats what was sent", () => {
+  it("the reason never repeats the input", () => {
     expect(JSON.stringify(parseMessage("{secret"))).not.toContain("secret");
   });
 });
@@ -192,7 +192,7 @@ it("whatever else is in a message is read as ever", () => {
     expect(parseJson(plain)).toEqual(JSON.parse(plain));
 });
 
-it("what is no JSON is refused", () => {
+it("text that is no JSON is refused", () => {
   expect(() => parseJson("{")).toThrow(SyntaxError);
 });
 

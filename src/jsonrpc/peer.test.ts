@@ -158,7 +158,7 @@ describe("requests of the other side", () => {
 });
 
 describe("a cancelled request", () => {
-  it("has its signal aborted with the reason and gets no answer, whatever becomes of it", async () => {
+  it("has its signal aborted with the reason and gets no answer in any case", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "work" }, { id: 2, method: "work" }, { id: 3, method: "work" });
     await scene.heardUntilNow();
@@ -337,7 +337,7 @@ describe("batches", () => {
 });
 
 describe("what is no message", () => {
-  it("is reported, answered where that helps, and the conversation goes on", async () => {
+  it("is reported, answered where that helps, and the connection continues", async () => {
     await using scene = new Scene();
     scene.say("noise", "{broken", { id: 1, method: "echo", params: "still here" });
     expect([await scene.hear(), await scene.hear()]).toEqual([

@@ -47,7 +47,7 @@ describe("waiting", () => {
   });
 });
 
-describe("what a wait gives", () => {
+describe("the result of a wait", () => {
   it("is the promise's value, or the other one when it takes too long", async () => {
     expect(await valueWithin(100, Promise.resolve(5), "none")).toBe(5);
     const waiting = valueWithin(100, never(), "none");
@@ -81,7 +81,7 @@ describe("a deadline", () => {
     expect(limit.signal.reason).toEqual(late());
   });
 
-  it("does not pass while it is paused, and goes on with what was left", () => {
+  it("stops while it is paused, and then continues with the rest", () => {
     using limit = new Deadline(100, late);
     vi.advanceTimersByTime(60);
     limit.pause();

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { deferred, Mailbox, Tasks, timeoutSignal } from "./promises.js";
 
-it("settles once, with whatever came first", async () => {
+it("settles once, with the first result", async () => {
   const kept = deferred<string>();
   kept.resolve("first");
   kept.resolve("second");

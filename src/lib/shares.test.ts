@@ -53,7 +53,7 @@ it("takes a place back once, however often it is given back", () => {
   expect([shares.heldBy("a"), shares.taken]).toEqual([1, 1]);
 });
 
-describe("whatever principals do", () => {
+describe("for all sequences of requests", () => {
   const principals = [..."abcdef"];
 
   it.each(Array.from({ length: 50 }, (_, seed) => seed + 1))("the limits hold and newcomers are served, seed %i", (seed) => {

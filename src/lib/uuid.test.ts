@@ -16,7 +16,7 @@ describe("a thread's id is understood", () => {
   });
 });
 
-describe("what is no UUID is refused in Codex's words", () => {
+describe("a text that is no UUID is refused with Codex's message", () => {
   it.for([
     ["", "invalid length: expected length 32 for simple format, found 0"],
     ["abc", "invalid length: expected length 32 for simple format, found 3"],

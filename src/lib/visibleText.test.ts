@@ -15,7 +15,7 @@ describe("text of others", () => {
     ["\u{e0001}\u{e0041}\u{e007f}", "\\u{e0001}\\u{e0041}\\u{e007f}"],
     ["\u3164\u115f\u2800\ufe0f", "\\u{3164}\\u{115f}\\u{2800}\\u{fe0f}"],
     ["\ud83dx", "\\u{d83d}x"],
-  ])("%j is shown as %j", ([text = "", shown]) => {
+  ])("%j becomes %j", ([text = "", shown]) => {
     expect(visible(text)).toBe(shown);
   });
 

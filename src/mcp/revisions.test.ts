@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { batchObjection, HANDSHAKE_REVISIONS, hasStructuredContent, negotiate, primesStreams } from "./revisions.js";
 
-it("a revision we speak is taken as asked for", () => {
+it("a supported revision is accepted as requested", () => {
   const spoken = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
   expect([HANDSHAKE_REVISIONS, spoken.map(negotiate)]).toEqual([spoken, spoken]);
 });
@@ -10,7 +10,7 @@ it.for(["1999-01-01", "2026-07-28", "", "newest"])("for %j our newest is offered
   expect(negotiate(asked)).toBe("2025-11-25");
 });
 
-it("each revision allows what it says", () => {
+it("each revision allows its own features", () => {
   const abilities = HANDSHAKE_REVISIONS.map((revision) => ({
     revision,
     batches: batchObjection(revision) === undefined,

@@ -9,7 +9,7 @@ function masked(text: string, redactor = new Redactor()): string {
   return redactor.mask(text);
 }
 
-describe("what looks like a secret", () => {
+describe("texts that look like secrets", () => {
   it.for([
     ["Authorization: Bearer abc.def-ghi", "Authorization: ****"],
     ["got BEARER abc, then", "got BEARER ****, then"],

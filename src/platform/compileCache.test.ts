@@ -37,7 +37,7 @@ describe("the compile cache", () => {
     expect(enabledFor(() => home)).toEqual([]);
   });
 
-  it("makes no home, and lets the program say what is wrong with one", () => {
+  it("creates no home, and leaves errors about it to the program", () => {
     const missing = path.join(home, "missing");
     expect(enabledFor(() => missing)).toEqual([]);
     expect(existsSync(missing)).toBe(false);

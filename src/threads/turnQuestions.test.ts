@@ -68,7 +68,7 @@ describe("commands that begin alike", () => {
     expect(await ask(offered, undefined, amendment)).toMatchObject({ asked: [offered], decision: amendment });
   });
 
-  it("are not offered where approvals have a limit, and an answer that allows them all the same is a no", async () => {
+  it("are not offered where approvals have a limit; an answer that allows them anyway is a denial", async () => {
     const denied = { kind: "denied", reason: `commands cannot be approved by prefix: ${WORKSPACE.reason}`, by: "ceiling" };
     const { asked, decision, shown } = await ask(offered, WORKSPACE, amendment);
     expect([asked, decision, shown.at(-1)]).toEqual([[INSIDE], denied, expect.objectContaining({ decision: denied })]);

@@ -64,7 +64,7 @@ describe.skipIf(isWithoutBrowser())("the console for all users", () => {
     await visitor.picture("hostile-thread");
   });
 
-  it("shows a command that hides something for what it is", async () => {
+  it("shows the hidden parts of a command", async () => {
     await using visitor = await stage.come();
     await visitor.start("!shell touch \u202etxt.exe\u200b", { cwd, policy: "untrusted" });
     const card = visitor.page.getByRole("article", { name: "Run a command" });

@@ -183,7 +183,7 @@ describe.each(CASES)("commands of a caller, with Codex $version and $family", PA
     expect(readdirSync(path.join(stage.codexHome, "mcp-server/tmp"))).toEqual([]);
   });
 
-  it("are held to what their own caller may read, though the thread was loaded for another", async () => {
+  it("read only what their own caller may read, although the thread was loaded for another", async () => {
     await using stage = await setCodexStage({ model });
     const other = path.join(path.dirname(stage.codexHome), "other");
     mkdirSync(other);

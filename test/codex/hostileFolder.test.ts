@@ -86,7 +86,7 @@ describe.each(CASES)("a folder that nobody has decided about, with Codex $versio
 });
 
 describe.each(CASES)("a folder that the user trusts, with Codex $version and $family", PATIENCE, ({ version, program, model }) => {
-  it("is trusted for its user, and not for whoever calls over the network", async () => {
+  it("is trusted for its user, but not for network callers", async () => {
     await using stage = await setCodexStage({ model });
     const { proof } = setTrap(stage);
     const config = path.join(stage.codexHome, "config.toml");

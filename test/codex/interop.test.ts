@@ -47,7 +47,7 @@ describe.each(CASES)("with the real Codex $version and $family", { timeout: 240_
     expect(beforeFourth).toEqual(["!say begun by Codex", "begun by Codex", "!say continued by us"]);
   });
 
-  it("each continues the forks that the other made of anybody's thread", async () => {
+  it("each continues the forks that the other made of any thread", async () => {
     await using model = await startResponsesServer();
     const place = makePlace(model.url, named);
 

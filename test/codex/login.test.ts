@@ -66,7 +66,7 @@ describe.skipIf(program === "")("a login with ChatGPT through an installed Codex
     for (const secret of identity.secrets) expect(written).not.toContain(secret);
   });
 
-  it("is ended by another one and by a cancel, and what a browser brings afterwards logs nobody in", async () => {
+  it("is ended by another one and by a cancel; a later callback of the browser has no effect", async () => {
     await using identity = await startIdentityServer();
     await using server = await startWith(identity);
     using client = overStdio(server);
@@ -90,7 +90,7 @@ describe.skipIf(program === "")("a login with ChatGPT through an installed Codex
     expect(client.told().filter(({ method }) => method === "authStatusChange")).toEqual([]);
   });
 
-  it("goes on when its client has gone, and whoever else is there is told", async () => {
+  it("continues after its client has gone, and other clients are notified", async () => {
     await using identity = await startIdentityServer();
     await using server = await startHttpServer({ args: ENGINE, env: identity.env, config: identity.config });
     using other = await overHttp(server);

@@ -43,7 +43,7 @@ describe.each(CASES)("what Codex offers besides turns ($version, $family)", { ti
     expect(await stage.leftovers()).toEqual([]);
   });
 
-  it("says that nobody has to log in to a provider that wants no login", async () => {
+  it("reports that a provider without login needs none", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     expect(await codex.services.account.state()).toEqual({ kind: "none", isNeeded: false });
@@ -157,7 +157,7 @@ describe.each(CASES)("a single command in Codex's sandbox ($version, $family)", 
     expect(stage.appServers()).toHaveLength(1);
   });
 
-  it("dies with Codex, which is said", async () => {
+  it("ends with Codex, and reports it", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     const command = { argv: ["sleep", "300"], cwd: stage.workspace, sandboxPolicy: FULL_ACCESS, timeoutMs: 60_000 };

@@ -64,7 +64,7 @@ it("a thread that is archived while it is watched says so, and is gone once it i
   expect((await api("GET", `/threads/${threadId}/events`)).body).toMatchObject({ code: "thread_not_found" });
 });
 
-it("whoever comes back to events that are long gone is told to read anew, and misses nothing afterwards", async () => {
+it("a client that returns to dropped events is told to read again, and then misses nothing", async () => {
   const threadId = await start("!say one", { wait: 30 });
   const { eventsAfter } = (await api("GET", `/threads/${threadId}/items`)).body as ItemPage;
   // The id of the same event in an earlier process.

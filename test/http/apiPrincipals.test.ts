@@ -101,7 +101,7 @@ describe("another principal", () => {
   });
 });
 
-it("an operator sees the threads and questions of everybody", async () => {
+it("an operator sees the threads and questions of all principals", async () => {
   const { threadId, approvalId } = await asking();
   expect((await api(OPERATOR, "GET", `/threads/${threadId}`)).body).toMatchObject({ id: threadId });
   const { body } = await api(OPERATOR, "GET", "/approvals");
@@ -129,7 +129,7 @@ it("a question of an MCP call is answered over the API, and the client's form is
 });
 
 describe("a code for the console", () => {
-  it("is for the server's own user, and not for whoever may manage", async () => {
+  it("is for the server's own user, and not for operators", async () => {
     await using place = await setStage();
     const file = join(place.root, "tokens");
     const tokens = { carol: "carol-token-0123456789", root: "root-token-0123456789a" };

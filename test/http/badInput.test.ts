@@ -72,7 +72,7 @@ describe.concurrent("a body", () => {
     expect(await statusOf(`${postHead(server.port, "Content-Length: 3", "Transfer-Encoding: chunked")}0\r\n\r\n`)).toMatch(/ 400 /);
   });
 
-  it("that its client cuts off harms nobody", async () => {
+  it("that its client cuts off has no effect on others", async () => {
     using socket = await RawSocket.open(server.port);
     socket.say(`${postHead(server.port, "Content-Length: 100")}{"jsonrpc"`);
     socket.finishSaying();
@@ -186,7 +186,7 @@ describe.concurrent("tokens", () => {
 });
 
 describe.concurrent("headers", () => {
-  it("by the thousand, or of many kilobytes, are refused or ignored, and harm nobody", async () => {
+  it("by the thousand, or of many kilobytes, are refused or ignored without harm to others", async () => {
     const many = Array.from({ length: 1_000 }, (_, at) => `X-${at}: 1`);
     expect(await statusOf(`${postHead(server.port, "Connection: close", "Content-Length: 2", ...many)}{}`)).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(await statusOf(postHead(server.port, `X: ${"y".repeat(100_000)}`))).toMatch(/^(HTTP\/1\.1 431 |$)/);

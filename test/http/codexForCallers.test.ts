@@ -39,7 +39,7 @@ describe.concurrent("a Codex that cannot hide one caller from another", () => {
     expect([code, stderr.trim().split("\n")]).toEqual([1, [expect.stringMatching(COMPLAINT)]]);
   });
 
-  it("is left for the native engine where nobody chose it, which is said", async () => {
+  it("is replaced by the native engine if it was not chosen explicitly, with a message", async () => {
     await using stage = await setStage();
     await using server = await listening(stage, { args: shared(stage), faults: OLD });
     expect(server.running.errorLines.join("\n")).toMatch(/engine native is used instead of codex\. The Codex CLI at/);

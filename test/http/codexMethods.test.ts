@@ -72,7 +72,7 @@ describe("callers over the network", () => {
     expect(existsSync(path.join(stage.codexHome, "config.toml"))).toBe(false);
   });
 
-  it("reach nobody else's conversation, by whichever method and path", async () => {
+  it("reach no other caller's conversation, by any method and path", async () => {
     await using server = await startForThree();
     const { workspace, codexHome } = server.running.stage;
     using alice = await overHttp(server, ALICE);

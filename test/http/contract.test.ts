@@ -134,7 +134,7 @@ describe.concurrent("a POST", () => {
 });
 
 describe.concurrent("a session", () => {
-  it("ends with DELETE, and its id is then unknown to everybody", async () => {
+  it("ends with DELETE, and its id is then unknown to all callers", async () => {
     const session = await openSession();
     const own = { "mcp-session-id": session };
     expect(await server.ask({ method: "DELETE", headers: own })).toMatchObject({ status: 204, body: "" });

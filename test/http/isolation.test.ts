@@ -117,7 +117,7 @@ describe.concurrent("a thread", () => {
     expect(await call(owner, { threadId, prompt: "!say mine" }, "codex-reply")).toEqual(completed(threadId, "mine"));
   });
 
-  it("whose session is over is continued by the same principal and by nobody else", async () => {
+  it("whose session is over is continued only by the same principal", async () => {
     const owner = await openSession(ALICE);
     const threadId = await newThread(owner);
     await server.ask({ method: "DELETE", headers: owner });
@@ -125,7 +125,7 @@ describe.concurrent("a thread", () => {
     expect(await call(await openSession(ALICE), { threadId, prompt: "!say on" }, "codex-reply")).toEqual(completed(threadId, "on"));
   });
 
-  it("whose session nobody attends is continued by the same principal and by nobody else", async () => {
+  it("whose session has no client is continued only by the same principal", async () => {
     await using hasty = await startHttpServer({ stage, args: await threePrincipals(stage), http: "attended_seconds = 0" });
     const open = async (who: Headers) => {
       const { session = "" } = await hasty.ask({ headers: who, message: handshake(0) });
@@ -164,8 +164,8 @@ describe.concurrent("a thread", () => {
   });
 });
 
-describe.concurrent("the id of somebody else's session", () => {
-  it("is not found, whatever is done with it", async () => {
+describe.concurrent("the id of another principal's session", () => {
+  it("is not found by any request", async () => {
     const alice = await openSession(ALICE);
     const id = alice["mcp-session-id"] ?? "";
     const asBob = { ...BOB, "mcp-session-id": id };

@@ -91,7 +91,7 @@ describe.concurrent("more streams than a session may have", () => {
   });
 });
 
-describe.concurrent("a session that nobody uses", () => {
+describe.concurrent("an unused session", () => {
   const hasty = { http: "idle_session_minutes = 0.005\nkeep_alive_seconds = 1" };
 
   it("ends, and its client learns that it is over", async () => {
@@ -119,7 +119,7 @@ describe.concurrent("a session that nobody uses", () => {
   });
 });
 
-describe.concurrent("what a session keeps for clients that come back", () => {
+describe.concurrent("messages kept for clients that reconnect", () => {
   it("does not grow with the number of calls that were answered", async () => {
     await using server = await startHttpServer({ http: "replay_mib = 0.05\nkeep_alive_seconds = 1" });
     const { session = "" } = await server.ask({ message: rpc(0, "ping") });

@@ -51,7 +51,7 @@ describe.concurrent("a client that shakes hands as the specification says", () =
   // Gemini CLI and older official libraries send neither the protocol version nor both media types with their GET.
   const sparse = { accept: "text/event-stream" };
 
-  it("gets nothing twice, whatever headers its later requests lack", async () => {
+  it("gets nothing twice, even if later requests lack headers", async () => {
     const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
     const own = { "mcp-session-id": session };
     using background = await server.stream({ headers: { ...sparse, ...own } });

@@ -16,7 +16,7 @@ async function rollout({ running }: HttpServer): Promise<string> {
   return readFile(path.join(folder, names.find((name) => name.endsWith(".jsonl")) ?? "none"), "utf8");
 }
 
-describe.concurrent("a server that is told to end", () => {
+describe.concurrent("a server that receives a signal to end", () => {
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("by %s does so at once when it is idle", async (signal) => {
     await using server = await startHttpServer();
     await server.ask({ message: rpc(1, "ping") });

@@ -105,7 +105,7 @@ describe.concurrent("a WebSocket", () => {
     expect(client.messages.filter(({ id }) => id === "long")).toEqual([]);
   });
 
-  it("keeps two clients apart, whatever ids they use", async () => {
+  it("separates two clients, even with equal ids", async () => {
     using one = await greeted();
     using two = await greeted();
     one.send(toolCall(7, { prompt: "!slow 10 10" }));
@@ -155,7 +155,7 @@ describe.concurrent("a WebSocket that broke", () => {
     await expect(open({ headers: { "mcp-session-id": client.session, "last-event-id": number } })).rejects.toMatchObject({ status: 400 });
   });
 
-  it("ends its session when nobody comes back, however often somebody did before", async () => {
+  it("ends its session if the client does not return, however often it did before", async () => {
     await using hasty = await startHttpServer({ http: "websocket_linger_seconds = 1" });
     using first = await openSocket(hasty.origin);
     const place = { "mcp-session-id": first.session, "last-event-id": "0" };
@@ -195,7 +195,7 @@ describe.concurrent("an upgrade", () => {
     expect((await server.ask({ headers: own })).status).toBe(404);
   });
 
-  it("that is refused leaves no connection and no session behind, whatever its client does", async () => {
+  it("that is refused leaves no connection and no session behind in any case", async () => {
     await using hasty = await startHttpServer({ http: "websocket_linger_seconds = 0" });
     for (const key of ["Origin: https://evil.example\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Key: no key"]) {
       const socket = connect({ port: hasty.port, host: "127.0.0.1", allowHalfOpen: true });

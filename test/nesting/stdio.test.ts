@@ -146,7 +146,7 @@ describe("a server that may start turns inside a turn", () => {
       );
   });
 
-  it("has nothing of whoever started the turn", async () => {
+  it("has no identity of the turn's caller", async () => {
     await using stage = await setStage();
     await using outer = await startServer({ stage });
     const { structuredContent } = await outer.call("codex", { prompt: "!say secret" }).result();
@@ -167,7 +167,7 @@ describe("a server that may start turns inside a turn", () => {
     expect(await asked(server, "codex", { prompt: "!say x", sandbox: "workspace-write" })).toContain("above the ceiling");
   });
 
-  it("serves nothing where too many are around it, or nobody knows how many", async () => {
+  it("serves nothing if too many are around it, or an unknown number", async () => {
     await using deep = await inside("2;danger-full-access");
     await using unknown = await inside("?");
     expect([await shown(deep), await shown(unknown)]).toEqual([["codex-models"], ["codex-models"]]);

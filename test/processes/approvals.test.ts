@@ -78,7 +78,7 @@ describe.concurrent("a client that answers", () => {
     expectHere(told(call)).toBe("exec command not approved: the client declined by itself, and nobody was asked");
   });
 
-  it("twice is heard once", async ({ expect: expectHere }) => {
+  it("twice counts once", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
@@ -177,7 +177,7 @@ describe.concurrent("a client that never answers", () => {
   });
 });
 
-describe.concurrent("a client that cannot be asked", () => {
+describe.concurrent("a client without support for questions", () => {
   const withFallback = (fallback: string) => startServer({ args: ["--engine", "scripted", "--approval-fallback", fallback] });
 
   it("has commands run inside the sandbox, and never outside, unless told otherwise", async ({ expect: expectHere }) => {
@@ -214,7 +214,7 @@ describe.concurrent("a client that cannot be asked", () => {
     await goesOn(server, call);
   });
 
-  it("is asked all the same under ask", async ({ expect: expectHere }) => {
+  it("is still asked under ask", async ({ expect: expectHere }) => {
     await using server = await withFallback("ask");
     await server.initialize();
     const call = touch(server, "made.txt");

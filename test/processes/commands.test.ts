@@ -122,7 +122,7 @@ describe("the output of a command", () => {
   });
 });
 
-it("a result says what was done", async () => {
+it("a result describes the changes", async () => {
   await using server = await startServer();
   const prompt = "!shell echo one; exit 1\n!patch new.txt hello\\nworld\n!say done";
   const call = server.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never" });

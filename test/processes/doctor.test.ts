@@ -219,7 +219,7 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     expect(complaintsIn(finished)).toEqual(["model        gpt-5.2-codex was shut down on 2026-07-23: use gpt-6.1-sol, or name none"]);
   });
 
-  it("but not when nobody named the model that is not offered: another one is used", async () => {
+  it("but uses another model if the missing one was not named explicitly", async () => {
     await using stage = await setStage();
     await using provider = await startResponsesServer({ models: () => ["gpt-5.5"] });
     const config = `openai_base_url = "${provider.url}"\n`;

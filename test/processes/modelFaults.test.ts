@@ -89,7 +89,7 @@ describe.concurrent("a model that", () => {
     expect(await server.request("ping")).toEqual({});
   });
 
-  it("never stops talking is stopped, and told to nobody", async () => {
+  it("never stops sending is stopped, and its output is shown to no client", async () => {
     const noise = `data: ${"x".repeat(1024 * 1024)}\n\n`;
     await using model = await startLoopback((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });

@@ -81,7 +81,7 @@ describe.concurrent("the first call of a newcomer", () => {
   });
 });
 
-describe.concurrent("a model that somebody names", () => {
+describe.concurrent("a model named explicitly", () => {
   it("and that is not there is an error that says what to use, after one request", async () => {
     await using pair = await newcomer(() => ["gpt-6.1-sol", "gpt-6-sol"]);
     const result = await call(pair.server, "codex", { prompt: "!say no", model: "gpt-5.2-codex" });
@@ -130,7 +130,7 @@ describe.concurrent("a model that somebody names", () => {
 describe.concurrent("with the tools of Codex 0.92.0", () => {
   const ORIGINAL = ["--tools", "codex-original"];
 
-  it("a model that nobody named is replaced too, and told as a warning", async () => {
+  it("a default model is replaced too, with a warning", async () => {
     await using pair = await newcomer(() => ["gpt-5.5"], ORIGINAL);
     const first = pair.server.call("codex", { prompt: "!say hello" });
     expect(valueAt(await first.result(), "structuredContent.content")).toBe("hello");

@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== "linux")("on a machine where no sandbox wor
     expect(existsSync(path.join(server.stage.workspace, "x"))).toBe(true);
   });
 
-  it("a person's no is told as that, and not as a lack of the machine", async () => {
+  it("a user's denial is reported as one, and not as a missing sandbox", async () => {
     await using server = await startWithout();
     await server.initialize("2025-11-25", { elicitation: {} });
     const call = server.call("codex", TOUCH);
@@ -73,7 +73,7 @@ describe.skipIf(process.platform !== "linux")("on a machine where no sandbox wor
     expect(toldAgent(call.events)).toBe("exec command rejected by user");
   });
 
-  it("a question that is held tells it too", async () => {
+  it("a held question reports it too", async () => {
     await using server = await startWithout("--approval-fallback", "hold");
     await server.initialize();
     expect(JSON.stringify(await server.call("codex", { ...TOUCH, wait: 5 }).result())).toMatch(CAUSE);

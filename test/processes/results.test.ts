@@ -96,7 +96,7 @@ it("an answer beyond the budget of the call keeps its beginning and its end, in 
   expect(valueAt(least, "structuredContent.content")).toMatch(/^\[… \d+ of \d+ characters are left out here\. codex-threads .*\]$/);
 });
 
-it("what a turn cost is told where the model has a price", async () => {
+it("the cost of a turn is reported if the model has a price", async () => {
   const config = "[mcp_server.prices.mine]\ninput = 1000000\noutput = 0\n";
   await using server = await startServer({ args: ["--engine", "scripted", "-m", "mine"], config });
   const fields = valueAt(await resultOf(server, { prompt: "!say hi" }), "structuredContent");

@@ -208,7 +208,7 @@ describe.concurrent("two servers on one thread", () => {
     ]);
   });
 
-  it("send the model the whole conversation, whoever had which part of it", async () => {
+  it("send the model the whole conversation, whichever process wrote its parts", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
     const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };

@@ -45,7 +45,7 @@ async function startWith({ version, args = [], key, auth, config = "", homeIsTem
 const engineOf = async (server: McpServer) =>
   ((await server.initialize()) as { readonly _meta: Readonly<Record<string, unknown>> })._meta["codex-mcpd/engine"];
 
-describe("an engine that nobody chose", () => {
+describe("an engine that was not chosen", () => {
   it.each<[string, Start, string, RegExp | undefined]>([
     ["is codex where it can be used", { version: "0.166.0", auth: '{"tokens":{}}', key: "k" }, "codex", undefined],
     ["is codex where nobody is logged in to anything", { version: "0.166.0" }, "codex", undefined],
@@ -82,7 +82,7 @@ describe("an engine that nobody chose", () => {
     else expect(said).not.toContain("instead of codex");
   });
 
-  it("is taken at its word where somebody did", async () => {
+  it("is used without a check if it was chosen", async () => {
     await using server = await startWith({ version: "0.166.0", key: "k", args: ["--engine", "codex"] });
     expect(await engineOf(server)).toBe("codex");
   });

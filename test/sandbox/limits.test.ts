@@ -114,7 +114,7 @@ describe.skipIf(isMissing)("what a command keeps in memory as files", () => {
 });
 
 describe.skipIf(isMissing)("a bubblewrap that cannot set sizes", () => {
-  it("confines commands all the same, with /dev/shm as large as the system makes it", async () => {
+  it("still confines commands, with /dev/shm of the system's size", async () => {
     const bin = path.join(workspace, "bwrap");
     const options = path.join(workspace, "options");
     const script = [

@@ -186,7 +186,7 @@ const SCHEMAS: Readonly<Record<string, (message: Json) => boolean>> = {
 };
 
 describe.each(Object.entries(SAID))("in %s", (revision, messages) => {
-  it.each(Object.entries(messages))("%s is said as it was", async (name, say) => {
+  it.each(Object.entries(messages))("%s has the original text", async (name, say) => {
     await using talk = new Conversation();
     const message = await say(talk);
     await expect(talk.stable(message)).toMatchFileSnapshot(`fixtures/${revision}/${name}.json`);

@@ -29,7 +29,7 @@ describe.concurrent("the end of input", () => {
     expect(await server.leftBehind()).toEqual([]);
   });
 
-  it("interrupts a task, which says so to whoever asks the next server", async () => {
+  it("interrupts a task, and the next server reports it", async () => {
     await using server = await startServer({
       args: ["--engine", "scripted", "--eof-grace", "0.1", "-c", "mcp_server.task_after_seconds=1"],
     });

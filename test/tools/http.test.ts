@@ -43,7 +43,7 @@ const noThread = (threadId: string) => refused(noSuchThread(threadId));
 const FOR_MANAGERS = refused(expect.stringContaining("the scope `manage`"));
 
 describe.concurrent("threads of a network caller", () => {
-  it("are listed to whoever may use them, and to nobody else", async () => {
+  it("are listed only to callers who may use them", async () => {
     await using onStdio = await startServer({ stage });
     await onStdio.call("codex", { prompt: "!say of the user's own" }).result();
     const [alice, another, bob, root] = (await Promise.all([ALICE, ALICE, BOB, OPERATOR].map(openSession))) as [
@@ -60,7 +60,7 @@ describe.concurrent("threads of a network caller", () => {
     expect(await listed(another)).toContain(hers);
   });
 
-  it("are forked and archived by whoever may use them; the fork is theirs", async () => {
+  it("are forked and archived by callers who may use them; a fork belongs to its caller", async () => {
     const [alice, bob] = [await openSession(ALICE), await openSession(BOB)];
     const threadId = await newThread(alice);
     for (const action of ["fork", "archive", "unarchive"])
@@ -72,7 +72,7 @@ describe.concurrent("threads of a network caller", () => {
     expect([await listed(alice, { archived: true }), await listed(bob, { archived: true })]).toEqual([[threadId], []]);
   });
 
-  it("are steered, summarised, stopped and read by whoever may use them", async () => {
+  it("are steered, summarised, stopped and read by callers who may use them", async () => {
     const [alice, bob] = [await openSession(ALICE), await openSession(BOB)];
     const threadId = await newThread(alice);
     expect(await call(bob, "codex-steer", { threadId, prompt: "!say stolen" })).toEqual(noThread(threadId));
@@ -123,7 +123,7 @@ describe.concurrent("a network caller's command", () => {
   });
 });
 
-describe.concurrent("what counts for everybody on the server", () => {
+describe.concurrent("data of the whole server", () => {
   it("needs the scope `manage`: the login and the settings", async () => {
     const alice = await openSession(ALICE);
     for (const action of ["login", "device-login", "logout"])

@@ -247,7 +247,7 @@ describe.concurrent("the rest", () => {
     expect(JSON.stringify(config)).not.toContain("tok-secret");
   });
 
-  it("a key that is given for a login is kept, and told to nobody", async () => {
+  it("a login key is stored and never shown", async () => {
     const key = "sk-secret-0123456789";
     await using pair = await startNative({ env: { LOG_LEVEL: "trace", CODEX_MCP_LOG_PROMPTS: "1" } });
     const { server } = pair;

@@ -122,7 +122,7 @@ describe("a turn of Codex", () => {
     expect(codex.asked).toEqual(["turn/start", "turn/interrupt", "thread/backgroundTerminals/clean"]);
   });
 
-  it("is interrupted once Codex has accepted it, also when that was asked for before", async () => {
+  it("is interrupted after Codex has accepted it, even if the interrupt came first", async () => {
     const { codex, turn, events, interrupt, afterwards } = play();
     interrupt();
     expect(codex.asked).toEqual(["turn/start"]);

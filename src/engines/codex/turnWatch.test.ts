@@ -124,7 +124,7 @@ it.each<[string, readonly Told[], boolean]>([
   expect(lateMessagesAfter(told).takeUnanswered()).toBe(isUnanswered);
 });
 
-it("it is asked about once", () => {
+it("it is requested once", () => {
   const lateMessages = lateMessagesAfter([USER, MODEL, USER]);
   expect([lateMessages.takeUnanswered(), lateMessages.takeUnanswered()]).toEqual([true, false]);
 });

@@ -78,7 +78,7 @@ describe("a summary", () => {
     expect(events[3]).toEqual({ type: "historyCompacted", message: "the gist", replacement });
   });
 
-  it("is asked for with the whole history, our request at its end, and no tools", async () => {
+  it("is requested with the whole history, our prompt at its end, and no tools", async () => {
     const items = [...CONTEXT, message("user", "question"), assistant("answer")];
     const model = new PlannedModel(says("the gist"));
     await drain(compact(conversationWith(model, { items }), unending));
@@ -88,7 +88,7 @@ describe("a summary", () => {
     expect(request?.input.at(-1)).toEqual(message("user", expect.stringMatching(/is about to be shortened/)));
   });
 
-  it("is asked for in the configured words", async () => {
+  it("is requested with the configured prompt", async () => {
     const model = new PlannedModel(says("the gist"));
     await drain(compact(conversationWith(model, { settings: { compactPrompt: "Be brief." } }), unending));
     expect(model.requests[0]?.input.at(-1)).toEqual(message("user", "Be brief."));

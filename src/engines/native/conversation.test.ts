@@ -107,7 +107,7 @@ describe("input to a running turn", () => {
     expect(steering.take()).toEqual(["three"]);
   });
 
-  it("keeps the turn from ending until it was taken", () => {
+  it("keeps the turn running until it is taken", () => {
     const steering = opened();
     steering.add("one");
     expect(steering.closeIfNothingWaits()).toBe(false);

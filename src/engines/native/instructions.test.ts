@@ -155,7 +155,7 @@ describe("a project's instructions", () => {
     expect(await foundIn("repo/a", { projectRootMarkers: [] })).toBe("a");
   });
 
-  it("begin at whatever marks a root in the configuration", async () => {
+  it("start at the root markers of the configuration", async () => {
     write({ "repo/WORKSPACE": "", "repo/AGENTS.md": "root", "repo/a/.git/HEAD": "", "repo/a/AGENTS.md": "a" });
     expect(await foundIn("repo/a", { projectRootMarkers: ["WORKSPACE"] })).toBe("root\n\na");
   });

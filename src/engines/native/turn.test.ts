@@ -337,7 +337,7 @@ describe("a turn that is stopped", () => {
   });
 });
 
-describe("a turn that is asked for a summary", () => {
+describe("a turn that makes a summary", () => {
   const COMPACT = { text: "", work: { kind: "compact" } } as const;
 
   async function summarise(conversation: Conversation): Promise<ThreadEvent[]> {

@@ -31,7 +31,7 @@ async function pathsOf(plan: PatchPlan): Promise<string[]> {
 
 const EDIT = ["-a", "+b"];
 
-describe("what lies outside is never touched", () => {
+describe("files outside are never changed", () => {
   it.each([
     ["by an absolute path", (out: string) => [`*** Add File: ${out}/n`, "+x"], "n"],
     ["by dots", (out: string) => [`*** Add File: sub/../../${out.split("/").at(-1)}/n`, "+x"], "n"],

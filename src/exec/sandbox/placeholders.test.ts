@@ -60,7 +60,7 @@ it("the last of several users removes it, in this server or another", () => {
   expect([seen, claimNames()]).toEqual([[true, true, false], []]);
 });
 
-it.each(["an empty folder", "a folder with files", "a folder with folders", "a file"])("%s of the user is left alone", (kind) => {
+it.each(["an empty folder", "a folder with files", "a folder with folders", "a file"])("%s of the user is unchanged", (kind) => {
   if (kind === "a file") writeFileSync(folder, "gitdir: elsewhere");
   else mkdirSync(folder);
   if (kind === "a folder with files") writeFileSync(path.join(folder, "HEAD"), "");
@@ -131,7 +131,7 @@ it("the end removes what is still in use", () => {
   held?.giveUp();
 });
 
-it("without a place for claims it protects all the same", () => {
+it("it also protects without a place for claims", () => {
   writeFileSync(path.join(top, "codex-home"), "a file where a folder must be");
   const held = new Placeholders(claims).hold(place());
   const wasThere = existsSync(folder);
@@ -139,13 +139,13 @@ it("without a place for claims it protects all the same", () => {
   expect([wasThere, existsSync(folder)]).toEqual([true, false]);
 });
 
-it("where nothing can be made, nothing needs to be held", () => {
+it("where nothing can be created, nothing needs protection", () => {
   const system = openSync("/sys", "r");
   expect([new Placeholders(claims).hold({ folder: system, name: ".git" }), claimNames()]).toEqual([undefined, []]);
   closeSync(system);
 });
 
-describe("what a killed server left", () => {
+describe("leftovers of a killed server", () => {
   /** The state that a killed process leaves: a claim in the name of an ended process. */
   function leave(owner: string, { ageMs = 0 } = {}): void {
     new Placeholders(claims).hold(place());

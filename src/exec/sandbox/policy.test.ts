@@ -73,7 +73,7 @@ it("a .git file that leads nowhere yet protects the first folder on the way", ()
   expect(rootsOf()[0]?.protectedPaths).toEqual([...protectedIn(workspace), path.join(workspace, "not")]);
 });
 
-describe("what may be written", () => {
+describe("writable folders", () => {
   it("is nothing under read-only and everything under full access", () => {
     const place = { workspace, env: {} };
     expect([

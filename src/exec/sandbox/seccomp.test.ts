@@ -90,7 +90,7 @@ describe.each(Object.entries(CALL_TABLES))("the filter for %s", (arch, { auditAr
     expect([AF_INET, AF_TIPC].flatMap((family) => pair(family, STREAM))).toEqual(Array(4).fill("EPERM"));
   });
 
-  it("gives no file a bit that lends rights, by whatever call", () => {
+  it("gives no file a set-id bit, by any call", () => {
     const calls = MODE_ARGUMENTS.filter(({ name }) => numbers[name] !== undefined);
     const asked = (mode: number) => calls.map(({ name, at }) => verdict(name, argumentAt(at, mode)));
     expect(new Set([0o4755, 0o2755, 0o6000, 0o104755].flatMap(asked))).toEqual(new Set(["EPERM"]));

@@ -80,7 +80,7 @@ afterEach(() => {
 });
 
 describe("a call attached to a turn", () => {
-  it("shows its events and ends with its outcome; without being asked it says nothing else", async () => {
+  it("shows its events and ends with its outcome; it sends other messages only on request", async () => {
     const call = new Attachment();
     await call.publish({ type: "turnStarted", contextWindow: null }, { type: "messageDelta", itemId: "m", delta: "ok" });
     await call.publish(DONE);

@@ -98,7 +98,7 @@ class Doorstep implements AsyncDisposable {
   }
 }
 
-describe("a client that can be asked", () => {
+describe("a client that supports questions", () => {
   it("is asked, and its answer decides", async () => {
     await using step = new Doorstep();
     const decision = step.ask("one");
@@ -222,7 +222,7 @@ it("a client that cannot submit a form with fields gets one without, and the mes
   });
 });
 
-describe("a client that cannot be asked", () => {
+describe("a client without support for questions", () => {
   it.for([
     ["auto-within-policy", { staysInSandbox: true }, { kind: "approved" }],
     ["auto-within-policy", { staysInSandbox: false }, { kind: "denied", reason: expect.stringContaining("leave the sandbox") }],
@@ -243,7 +243,7 @@ describe("a client that cannot be asked", () => {
     await step.receivedNothing();
   });
 
-  it("is asked all the same under ask", async () => {
+  it("is still asked under ask", async () => {
     await using step = new Doorstep({ canElicit: false, fallback: "ask" });
     const decision = step.ask("one");
     expect(await step.received()).toMatchObject({ method: "elicitation/create" });

@@ -6,7 +6,7 @@ import { initializeResult, readHandshake } from "./initialize.js";
 
 const CLIENT = { name: "capture", version: "1.0.0" };
 
-describe("what a client says of itself", () => {
+describe("a client's description of itself", () => {
   it("is read from its handshake", () => {
     const said = {
       protocolVersion: "2025-06-18",

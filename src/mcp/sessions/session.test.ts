@@ -120,7 +120,7 @@ describe("batches", () => {
   });
 });
 
-it("what is no message is reported without its text, and the session goes on", async () => {
+it("an invalid message is reported without its text, and the session continues", async () => {
   await using client = new MemorySession();
   client.send("a secret", 5);
   expect((await client.request("ping"))["result"]).toEqual({});

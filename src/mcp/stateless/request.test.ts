@@ -10,7 +10,7 @@ const WHOLE = {
   progressToken: "p",
 };
 
-describe("what a request says of its sender", () => {
+describe("a request's data about its sender", () => {
   it("is read from its `_meta`", () => {
     expect(readClaim({ _meta: WHOLE })).toEqual({
       version: "2026-07-28",

@@ -278,7 +278,7 @@ describe("a client that listens to its tasks", () => {
     },
   );
 
-  it("is let go when the server ends, also if it comes late", async () => {
+  it("is released when the server ends, even if it arrives late", async () => {
     await using client = new StatelessClient();
     const listening = client.ask("subscriptions/listen", { notifications: { toolsListChanged: true } }, { id: 1 });
     await eventually("the acknowledgement", () => client.told[0]);

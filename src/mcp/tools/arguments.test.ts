@@ -187,7 +187,7 @@ describe("arguments that a tool does not know", () => {
     expect(complaintOf(() => parseArguments({ path: "." }, modelsTool))).toBe("codex-models: unknown field `path`, there are no fields");
   });
 
-  it("are refused whatever they are called", () => {
+  it("are refused under any name", () => {
     const sent: unknown = JSON.parse('{"prompt":"go","__proto__":{"model":5}}');
     expect(refused(sent)).toContain("unknown field `__proto__`");
     expect(refused({ prompt: "go", constructor: 1 })).toContain("unknown field `constructor`");

@@ -235,7 +235,7 @@ describe("the account", () => {
     expect(stage.services.account.current.kind).toBe("none");
   });
 
-  it("never repeats the key, whatever goes wrong", async () => {
+  it("never repeats the key in an error", async () => {
     await using stage = new OwnToolsStage();
     class Refused extends AppError {
       readonly code = "refused";

@@ -26,7 +26,7 @@ function textsFor(
   return turnResult(outcome, { ...CONTEXT, reader: { client: { shows }, takesStructured } }).content.map(({ text }) => text);
 }
 
-describe("what helps", () => {
+describe("remedies", () => {
   const FOUND_BY =
     "`codex-threads` lists the threads that you can continue (`archived: true`: the archived ones); `codex` begins a new one.";
 

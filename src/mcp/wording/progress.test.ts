@@ -17,7 +17,7 @@ const QUESTION: ApprovalRequest = {
   deadline: 0,
 };
 
-describe("what a person reads", () => {
+describe("texts for users", () => {
   it.for([
     [STARTED, "Thinking"],
     [{ type: "itemStarted", item: { kind: "reasoning", id: "r", summary: [], rawContent: [] } }, "Thinking"],

@@ -61,7 +61,7 @@ it("a program that says nothing has no last words", async () => {
   expect(await read("\n")).toEqual({ lines: [], lastWords: "" });
 });
 
-it("one that complains without end is heard for a while; its last words still count", async () => {
+it("endless stderr is logged for a while, and its last lines are still kept", async () => {
   const { lines, lastWords } = await read(...Array.from({ length: 1_000 }, (_, at) => `line ${at}\n`));
   expect([lines.length, lines.at(-1), lastWords]).toEqual([201, "codex: further lines of this process are not shown", ": line 999"]);
 });

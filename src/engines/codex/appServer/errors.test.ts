@@ -8,7 +8,7 @@ function refused(message: string): RpcError {
   return new RpcError(-32600, message);
 }
 
-describe("what Codex refused", () => {
+describe("a refusal by Codex", () => {
   const id = newThreadId();
 
   it.each([

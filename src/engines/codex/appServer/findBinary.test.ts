@@ -113,7 +113,7 @@ describe("a Codex that commands can write", () => {
   });
 });
 
-describe("what cannot be started is refused with the remedy", () => {
+describe("a program that cannot be started is refused with the remedy", () => {
   const refused = (codexBin: string | undefined, env: NodeJS.ProcessEnv = {}) => {
     try {
       return codexProgram({ ...(codexBin === undefined ? {} : { codexBin }), env }, LINUX);

@@ -25,7 +25,7 @@ function settled(changes: Partial<ThreadSettings>, answer: () => Promise<unknown
 }
 
 describe("the model and the effort of a new thread of Codex", () => {
-  it("are asked about only where there is something to check", async () => {
+  it("are requested only if there is something to check", async () => {
     const { asked, settings } = settled({ model: "gpt-6-luna" });
     expect([(await settings).model, asked]).toEqual(["gpt-6-luna", []]);
   });
@@ -51,7 +51,7 @@ describe("the model and the effort of a new thread of Codex", () => {
     expect((await settled({ modelIsOurs: "latest", model: "x" }).settings).model).toBe("gpt-6.1-sol");
   });
 
-  it("are left to Codex when it does not tell its models", async () => {
+  it("are left to Codex if it does not list its models", async () => {
     const refusing = () => Promise.reject(new Error("no such method"));
     expect(await settled({ model: "m", reasoningEffort: "minimal" }, refusing).settings).toMatchObject({ model: "m" });
   });

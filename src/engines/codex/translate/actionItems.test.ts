@@ -66,7 +66,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("whose line cannot be split is shown as one word", () => {
+  it("is one word if its line cannot be split", () => {
     const [start] = shownAs([began({ ...COMMAND_BEGUN, command: "sh -c 'open", cwd: null })]);
     expect(start).toEqual({ type: "commandStarted", ...CALL, command: ["sh -c 'open"], cwd: WORKSPACE });
   });
@@ -124,7 +124,7 @@ describe("a change of files", () => {
   it.each([
     ["declined", "patch rejected by user"],
     ["failed", "the patch could not be applied"],
-  ])("that is asked about begins before the question, and says how it %s", (status, stderr) => {
+  ])("that needs approval starts before the question, and tells how it %s", (status, stderr) => {
     const translator = translatorFor();
     translator.notification(...began(CHANGE_BEGUN));
     expect(translator.asked({ itemId: "p1" })).toEqual([{ type: "patchStarted", callId: "p1", autoApproved: false, changes: CHANGES }]);

@@ -13,7 +13,7 @@ describe("an error", () => {
     ]);
   });
 
-  it("that is retried withdraws the cut answer: it is shown once, when it is complete", () => {
+  it("that is retried withdraws the incomplete answer, which is shown once when complete", () => {
     const cut = (id: string): Told[] => [
       ["item/started", { item: { type: "agentMessage", id, text: "" } }],
       ["item/agentMessage/delta", { itemId: id, delta: "half" }],

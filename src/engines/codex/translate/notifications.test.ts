@@ -169,7 +169,7 @@ it("every kind of item is shown, or left out for a reason", () => {
   ]);
 });
 
-it("what names no thread and is passed to all of them is something that shows", () => {
+it("every notification without a thread that reaches all threads is shown", () => {
   expect([...THREADLESS].filter((method) => translationOf(method) === undefined)).toEqual([]);
   expect(translationOf("thread/archived")).toBeUndefined();
   expect(translationOf("something/new")).toBeUndefined();

@@ -56,7 +56,7 @@ it("every request of the app-server is a question, or refused for a reason", () 
 });
 
 describe("a command", () => {
-  it("is asked about with everything that is known of it, and may always leave the sandbox", () => {
+  it("is requested with all its known data, and may always leave the sandbox", () => {
     const params = {
       itemId: "c1",
       command: "/bin/bash -lc 'touch /out/a'",
@@ -82,7 +82,7 @@ describe("a command", () => {
     });
   });
 
-  it("that the request leaves out is taken from its item; what it wants beyond the sandbox is shown", () => {
+  it("missing in the request is taken from its item; the requested permissions are shown", () => {
     const params = {
       itemId: "c1",
       command: null,
@@ -114,7 +114,7 @@ describe("a command", () => {
 describe("a change of files", () => {
   const item = { type: "fileChange", id: "p1", changes: [{ path: "/ws/n", kind: { type: "add" }, diff: "x\n" }] };
 
-  it("is asked about with the changes that its item holds", () => {
+  it("is requested with the changes of its item", () => {
     expect(read(PATCH, { itemId: "p1", reason: "sandbox", grantRoot: "/out" }, { item })).toEqual({
       kind: "ask",
       subject: {
@@ -151,7 +151,7 @@ describe("more permissions", () => {
   const permissions = { network: null, fileSystem: { read: null, write: ["/out"], entries } };
   const params = { itemId: "i1", reason: "to install", permissions };
 
-  it("are asked for in words, for a turn or for the session", () => {
+  it("are requested as text, for a turn or for the session", () => {
     expect(read(PERMISSIONS, params)).toEqual({
       kind: "ask",
       subject: {
@@ -254,7 +254,7 @@ describe("a form of an MCP server", () => {
     });
   });
 
-  it("gets what was filled in", () => {
+  it("gets the values of the form", () => {
     expect(answers(ELICITATION, params, [{ kind: "answered", content: { name: "x" } }, { kind: "denied" }, { kind: "abort" }])).toEqual([
       { action: "accept", content: { name: "x" }, _meta: null },
       declined,
@@ -281,7 +281,7 @@ describe("a call of an MCP tool", () => {
   const _meta = { codex_approval_kind: "mcp_tool_call", persist: ["session", "always"], tool_params: { name: "x" } };
   const params = { serverName: "files", mode: "form", _meta, message: "Allow it?", requestedSchema: { type: "object", properties: {} } };
 
-  it("is asked about with its arguments, for once or for the session", () => {
+  it("is requested with its arguments, once or for the session", () => {
     expect(read(ELICITATION, params)).toEqual({
       kind: "ask",
       subject: {

@@ -82,7 +82,7 @@ function opened(events: readonly ThreadEvent[]): string[] {
   return [...open.values()];
 }
 
-it.each(SEEDS)("whatever the app-server sends, a turn begins once, closes what it opened, and ends once: seed %i", (seed) => {
+it.each(SEEDS)("whatever the app-server sends, a turn starts once, completes its items, and ends once: seed %i", (seed) => {
   const random = new SeededRandom(seed);
   const settings = settingsIn("/ws", { showRawAgentReasoning: true });
   const memory = new ThreadMemory();

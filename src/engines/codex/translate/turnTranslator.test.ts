@@ -55,7 +55,7 @@ it("a turn with a command and a patch shows as 0.92.0 showed it", () => {
 });
 
 describe("a turn", () => {
-  it("begins with its first news, whatever that is", () => {
+  it("starts with its first notification of any kind", () => {
     expect(translatorFor().notification("warning", { message: "careful" })).toEqual([
       { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
       { type: "turnStarted", contextWindow: null },

@@ -33,7 +33,7 @@ async function readCall(tool: string, args: string): Promise<{ server: string; g
   return { server: begun.invocation.server, given: begun.invocation.arguments, answer: JSON.parse(result.output) };
 }
 
-describe("what servers have to read", () => {
+describe("resources of servers", () => {
   it("is offered as three functions", () => {
     expect(servers.resources.map(({ name, declaration }) => [name, declaration?.["parameters"]])).toEqual([
       ["list_mcp_resources", { type: "object", properties: { server: TEXT, cursor: TEXT }, additionalProperties: false }],

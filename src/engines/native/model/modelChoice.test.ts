@@ -35,7 +35,7 @@ describe("a model that the provider refuses", () => {
     expect(notice).toBe("Model `gpt-5.5` was used: provider `mine` does not offer `gpt-6.1-sol`. Name a model to choose another.");
   });
 
-  it("is asked for again under the name that the provider has for it", async () => {
+  it("is requested again under the provider's name for it", async () => {
     const { refused } = await stageWith(["openai/gpt-6.1-sol", "openai/gpt-6.2-sol"], OURS);
     expect((await refused()).settings.model).toBe("openai/gpt-6.1-sol");
   });

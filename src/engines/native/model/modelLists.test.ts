@@ -108,7 +108,7 @@ describe("the list of a provider", () => {
     });
   });
 
-  it("is asked for once by all who ask at the same time, and known afterwards for a day", async () => {
+  it("is requested once for all callers at the same time, and then kept for a day", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, provider, asked } = await offering({ data: [{ id: "a" }] });
@@ -121,7 +121,7 @@ describe("the list of a provider", () => {
     expect(kept.known(provider)).toBeUndefined();
   });
 
-  it("that could not be read is asked for again after a minute", async () => {
+  it("that could not be read is requested again after a minute", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, provider } = await offering({}, 500);

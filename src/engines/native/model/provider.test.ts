@@ -63,7 +63,7 @@ describe("the headers of a provider", () => {
     });
   });
 
-  it("have no key where none is asked for", () => {
+  it("have no key if the provider needs none", () => {
     const env = { OPENAI_API_KEY: "k", CODEX_API_KEY: "k" };
     expect(providerHeaders(providerWith({}), { codexHome, env })).toEqual({});
     expect(providerHeaders(providerWith({ httpHeaders: { Authorization: "Basic own" } }), { codexHome, env })).toEqual({

@@ -77,7 +77,7 @@ describe("an answer of the Responses API", () => {
     expect(JSON.stringify(events[1])).toBe(JSON.stringify({ type: "itemDone", item }));
   });
 
-  it("ends at its completion, whatever follows", async () => {
+  it("ends at its completion and ignores later data", async () => {
     const completed = { type: "response.completed", response: { id: "r" } };
     const late = { type: "response.output_text.delta", item_id: "m", delta: "late" };
     const failed = { type: "response.failed", response: { error: { code: "late", message: "late" } } };

@@ -322,7 +322,7 @@ describe("connections to a provider", () => {
     expect(server.connections).toBe(1);
   });
 
-  it("are let go when a complete answer is never closed, and the caller does not wait for it", async () => {
+  it("are released when a complete answer is never closed, without a delay for the caller", async () => {
     await using server = await startLoopback((request, response) => {
       request.resume();
       begin(response).write(COMPLETED);

@@ -50,7 +50,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox has nothing of
     expect(confined.asked).toMatchObject([{ kind: "patch", staysInSandbox: false, staysInWorkspace: false }]);
   });
 
-  it("a command that was left running outside cannot be talked to", async () => {
+  it("a command that still runs outside gets no input", async () => {
     await using stage = await open({ features: { unified_exec: true } });
     const args = { cmd: "read line; touch ../outside.txt", tty: true, yield_time_ms: 250, sandbox_permissions: "require_escalated" };
     const started = await stage.use("exec_command", args, { answers: [{ kind: "approved" }] });
@@ -64,7 +64,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox has nothing of
 });
 
 describe.skipIf(isMissing)("a turn that may not leave the sandbox", () => {
-  it("runs what the user's rules allow, but inside", async () => {
+  it("runs commands that the user's rules allow, but inside", async () => {
     await using stage = await open({}, 'prefix_rule(pattern=["touch"], decision="allow")');
     expect(shellOutput(await stage.script("touch ../outside.txt")).exitCode).toBe(0);
     const confined = await stage.script("touch inside.txt && touch ../another.txt", CONFINED);
@@ -72,7 +72,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox", () => {
     expect(existsSync(stage.path("inside.txt"))).toBe(true);
   });
 
-  it("keeps what was approved inside for the next turn of its kind", async () => {
+  it("keeps approvals inside for the next turn of its kind", async () => {
     await using stage = await open({ approvalPolicy: "untrusted" });
     await stage.script("touch inside.txt", { ...CONFINED, answers: [ALWAYS] });
     expect((await stage.script("touch inside.txt", CONFINED)).asked).toEqual([]);

@@ -220,7 +220,7 @@ describe("a command that is to run outside the sandbox", () => {
 });
 
 describe("the user's rules", () => {
-  it("allow what would be asked, and it runs outside the sandbox", async () => {
+  it("allow a command without a question, outside the sandbox", async () => {
     const rules = 'prefix_rule(pattern=["touch"], decision="allow")\n';
     await using stage = await openToolStage({ rules, sandbox: "read-only", settings: { approvalPolicy: "untrusted" } });
     expect(shellOutput(await stage.use("shell", { command: ["touch", "made.txt"] })).exitCode).toBe(0);
@@ -292,7 +292,7 @@ describe("a command", () => {
     await stillWorks(stage);
   });
 
-  it("is gone when its turn is interrupted, whatever it does about it", async () => {
+  it("ends when its turn is interrupted, even if it resists", async () => {
     await using stage = await policy("never");
     const abort = new AbortController();
     const script = `trap '' TERM INT; (setsid sh -c "trap '' TERM; touch alive; while :; do touch beat; sleep 0.05; done" &); echo up; sleep 600`;

@@ -51,7 +51,7 @@ describe("the grammar is loaded unless every word is plain", () => {
   });
 });
 
-it("what it cannot read is neither plain nor harmless", () => {
+it("a text that it cannot parse is neither plain nor harmless", () => {
   const loop = "while true; do rm x; done";
   expect(UNMISTAKABLE_SCRIPTS.canRead(loop)).toBe(false);
   expect(UNMISTAKABLE_SCRIPTS.plainCommands(loop)).toBeUndefined();
@@ -93,7 +93,7 @@ describe("a plain sequence is read word by word", () => {
   ])("%j", (script, words) => expect(plain(script)).toEqual(words));
 });
 
-describe("whatever could do more than its words say is not plain", () => {
+describe("a command that could do more than its words is not plain", () => {
   it.each([
     ["redirection", "echo hi > f"],
     ["redirection of a number", "ls 2>&1"],
@@ -230,7 +230,7 @@ it("an endless script is not read", () => {
   expect([parser.canRead(script), plain(script), parser.mentionedCommands(script)]).toEqual([false, undefined, []]);
 });
 
-it("text made to be slow is given up, once for all questions, and the parser goes on", () => {
+it("a text made to be slow is rejected once for all questions, and the parser continues", () => {
   const script = "((a".repeat(300_000);
   const timeOf = (questions: number) => {
     const started = performance.now();

@@ -37,7 +37,7 @@ it("a code that is too old is used up as well", async () => {
   expect(await logins.byCode(code, requestWith())).toBeUndefined();
 });
 
-it("a login with a token stands for the token, until it is ended", async () => {
+it("a login with a token has the token's identity until it ends", async () => {
   const logins = new BrowserLogins({ ownUser: OWN_USER, port: () => 1, userOf });
   const header = await logins.byToken(requestWith({ authorization: "Bearer t" }));
   expect(logins.recall(cookieOf(header))).toEqual({ authorization: "Bearer t" });

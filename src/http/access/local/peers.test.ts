@@ -112,7 +112,7 @@ describe.skipIf(process.platform !== "linux")("the other end", () => {
     expect(await new Peers({ tellsUsers: true }).of(accepted)).toEqual({ user: "unknown", place: "outside" });
   });
 
-  it("that has closed its side while a sandbox runs is the sandbox's, whatever it shows", async () => {
+  it("that has closed its side while a sandbox runs counts as the sandbox's", async () => {
     const { accepted, client } = await acceptedFrom((port) => connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
     client.end();
     await once(client, "finish");

@@ -93,7 +93,7 @@ describe("a token of the issuer", () => {
   });
 });
 
-describe("what the issuer has not signed is unknown", () => {
+describe("a token without the issuer's signature is unknown", () => {
   it.each(["opaque-token-of-no-issuer", "a.b.c", "..", "e30.e30."])("%s", async (token) => {
     const { tokens } = await stage();
     expect(await tokens.check(token)).toEqual({ kind: "unknown" });
@@ -139,7 +139,7 @@ describe("the issuer's keys", () => {
     expect((await tokens.check(token)).kind).toBe("valid");
   });
 
-  it("go on working while the issuer is away", async () => {
+  it("keep working while the issuer is unreachable", async () => {
     const { issuer, tokens, clock } = await stage();
     await tokens.check(await issuer.token());
     issuer.goAway();

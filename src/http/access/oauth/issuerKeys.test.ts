@@ -30,7 +30,7 @@ it("all requests that need keys wait for the same response", async () => {
   expect(asked).toHaveLength(1);
 });
 
-it("old keys stay in use while newer ones are asked for", async () => {
+it("old keys stay in use while newer ones are requested", async () => {
   const { clock, asked, keys } = stage();
   const first = keys.current();
   asked[0]?.resolve("old");

@@ -34,7 +34,7 @@ function stage(text: string, tokens: readonly string[] = []) {
   return { known, tokenFile, reports, secrets, replace };
 }
 
-it("a named token stands for its name, any other for itself", () => {
+it("a named token has the identity of its name, any other one its own", () => {
   const { known } = stage(`alice ${ALICE} operator root=/usr root=/not/there`, [BOB]);
   expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"], roots: ["/usr"] });
   expect(known.find(BOB)).toEqual({ principal: expect.stringMatching(/^token-[0-9a-f]{16}$/), scopes: ["call", "read"] });
@@ -43,7 +43,7 @@ it("a named token stands for its name, any other for itself", () => {
   expect(known.find(BOB.slice(1))).toBeUndefined();
 });
 
-it("an unnamed token stands for the same after a restart", () => {
+it("an unnamed token has the same identity after a restart", () => {
   expect(stage(ALICE).known.find(ALICE)).toEqual(stage(BOB, [ALICE]).known.find(ALICE));
 });
 

@@ -93,7 +93,7 @@ function makeOutbox(changes: Partial<OutboxLimits> = {}): Outbox {
 const news = (id: RequestId): About => ({ relatedTo: id });
 const answer = (id: RequestId): About => ({ relatedTo: id, answer: "given" });
 
-describe("who gets what", () => {
+describe("the target of a message", () => {
   it("a stream for everything carries every message, answers included, from when it was opened", async () => {
     const box = makeOutbox();
     box.send("before");
@@ -279,7 +279,7 @@ describe("a client that does not read", () => {
   });
 });
 
-describe("what is kept", () => {
+describe("kept messages", () => {
   it("is bounded: pieces of finished texts go first, answers and state never", async () => {
     const box = makeOutbox({ replayBytes: 20_000 });
     for (let at = 0; at < 200; at++) box.send(`piece ${at} `.padEnd(100, "."), { relatedTo: 1, pieceOf: "text" });

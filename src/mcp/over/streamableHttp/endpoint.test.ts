@@ -161,7 +161,7 @@ describe("a plain client", () => {
   });
 });
 
-describe("what cannot be served is refused", () => {
+describe("an unknown event id is refused", () => {
   it.each<[string, HttpQuestion, number, number]>([
     ["text that is not JSON", { body: "{", headers: { "content-type": "application/json" } }, 400, -32700],
     ["a message without a method", { message: { jsonrpc: "2.0", id: 1 } }, 400, -32600],

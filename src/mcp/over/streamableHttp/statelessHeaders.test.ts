@@ -62,7 +62,7 @@ describe("headers of a request without a session", () => {
     expect(check({ ...RIGHT, "mcp-param-region": "=?base64?SGk=" }, literal)).toBe("fits");
   });
 
-  it("what the body leaves out must be left out", () => {
+  it("a header for a value missing in the body is refused", () => {
     const without = { ...CALL, params: { ...CALL.params, arguments: {} } };
     expect(check({ ...RIGHT, "mcp-param-count": undefined, "mcp-param-region": undefined }, without)).toBe("fits");
     expect(check({ ...RIGHT, "mcp-param-count": undefined }, without)).toBe(-32020);

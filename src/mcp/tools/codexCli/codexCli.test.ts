@@ -66,7 +66,7 @@ describe("the list", () => {
     },
   );
 
-  it("offers a turn inside of which it is asked nothing but ping", async () => {
+  it("offers a turn during which it receives no request but ping", async () => {
     await using client = open({ parts: { caller: { ...callerNamed("x"), inside: true } } });
     expect(valueAt(await client.request("tools/list"), "result.tools.length")).toBe(1);
     expect(textOf(await call(client, "codex", { prompt: "x" }))).toMatch(/^Error in tool "codex": .*inside a turn/);
@@ -83,7 +83,7 @@ describe("codex", () => {
     expect(client.notified("codex/event")).toEqual([]);
   });
 
-  it("is silent about what the model is silent about", async () => {
+  it("omits what the model does not report", async () => {
     await using client = open();
     expect(textOf(await call(client, "codex", { prompt: "!empty" }))).toBe("No output from Codex");
   });
@@ -97,7 +97,7 @@ describe("codex", () => {
     expect(existsSync(path.join(client.agent.folder, "made.txt"))).toBe(true);
   });
 
-  it("tells progress from the zeroth step on, whatever the token is", async () => {
+  it("reports progress from step 0, with any token", async () => {
     await using client = open();
     for (const progressToken of [0, "", "t"]) {
       await client.request("tools/call", { name: "codex", arguments: { prompt: "!say ok" }, _meta: { progressToken } });

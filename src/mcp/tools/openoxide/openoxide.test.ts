@@ -124,7 +124,7 @@ it("a query changes nothing, by itself or on a copy of a thread that may write",
   expect(existsSync(path.join(cwd, "good"))).toBe(true);
 });
 
-it("what goes wrong is an error that names the thread and no tool of another set", async () => {
+it("an error names the thread, and no tool of another set", async () => {
   await using client = open();
   const failed = await call(client, "openoxide", { prompt: "!status 400" });
   expect(failed).toMatchObject({ isError: true, structuredContent: { status: "failed", thread_id: expect.any(String) as unknown } });

@@ -275,7 +275,7 @@ describe("an archived thread", () => {
     expect([fileOf(id), await idsOf(), await idsOf({ archived: true })]).toEqual([place, [id], []]);
   });
 
-  it("is left alone when it is where it should be", async () => {
+  it("is not changed if it is in the right place", async () => {
     const id = keepThread(home);
     await catalog.unarchive(id);
     expect(await idsOf()).toEqual([id]);

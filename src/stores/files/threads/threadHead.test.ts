@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { previewOf, wordsIn } from "./threadHead.js";
 
-describe("what a person said", () => {
+describe("the user's messages", () => {
   it.for([
     ["an event of Codex 0.92.0", { type: "user_message", message: "go", images: [] }, "go"],
     ["one of 2025 that says it is plain", { type: "user_message", message: "go", kind: "plain" }, "go"],
