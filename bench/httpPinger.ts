@@ -1,4 +1,4 @@
-// Pings the server at a URL, or, with EXPECTED, gets the document there and checks that it contains that text. When it is told to stop, it reports the
+// Pings the server at a URL, or, with EXPECTED, gets the document there and checks that it contains that text. On the signal to stop, it reports the
 // time of each response. It is a separate process, so that the work of other clients does not count as the server's.
 //   node scripts/run-ts.mjs bench/httpPinger.ts URL [EXPECTED]
 import { HttpClient } from "./httpClient.js";

@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 const pins = JSON.parse(readFileSync(new URL("../test/support/toolPins.generated.json", import.meta.url), "utf8"));
 const tools = ["codex", "codex-reply"].map((name) => {
   const { title, inputSchema, outputSchema } = pins.tools.find((tool) => tool.name === name);
-  return { name, title, description: "Starts a thread, or goes on with it.", inputSchema, outputSchema };
+  return { name, title, description: "Starts a thread, or continues it.", inputSchema, outputSchema };
 });
 const identity = { name: "rival", version: "0.0.0" };
 const sessions = { sessionIdGenerator: () => randomUUID(), enableJsonResponse: true };

@@ -19,9 +19,9 @@ export interface Visit extends Disposable {
   readonly findsLost: boolean;
   /** The caller received the turn's result, so the result need not be kept. */
   told(): void;
-  /** The caller leaves and knows the thread id. The turn goes on. */
+  /** The caller leaves and knows the thread id. The turn continues. */
   leave(): void;
-  /** The caller left without learning the thread id. The turn goes on and can be found by an equal request. */
+  /** The caller left without learning the thread id. The turn continues and can be found by an equal request. */
   lose(): void;
   /** The caller will not come back. The turn is interrupted unless another caller attends it. */
   vanish(): void;

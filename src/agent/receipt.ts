@@ -142,7 +142,7 @@ export class ReceiptBook {
     return [...this.#patched.values()];
   }
 
-  /** `files`: the changes found on disk, if they were looked for. */
+  /** `files`: the changes found on disk, if the disk was checked. */
   receipt(files: ChangedFiles | undefined): TurnReceipt {
     const settings = this.#settings;
     const usage = this.#usage.total();

@@ -178,7 +178,7 @@ function pidNamespace(): string {
 }
 
 /**
- * A lock file that says by its name which process uses something: `subject.place.pid-startTime.suffix`. A claim ends when its owner removes
+ * A lock file whose name tells which process uses something: `subject.place.pid-startTime.suffix`. A claim ends when its owner removes
  * it or when its process is gone. Where that process cannot be looked up (another machine or container), it ends when it has not been
  * refreshed for some time.
  */

@@ -46,7 +46,7 @@ export interface CommandOutcome {
   readonly formattedOutput: string;
   /** The command did not run: a person or a rule refused it. */
   readonly declined?: true;
-  /** It did not run: no sandbox works on this machine, and nobody allowed it to run without one. */
+  /** It did not run: no sandbox works on this machine, and running it without one was not approved. */
   readonly lacksSandbox?: true;
 }
 

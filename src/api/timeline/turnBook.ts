@@ -18,7 +18,7 @@ interface KeptTurn {
   characters: number;
 }
 
-/** Results of ended turns by id, whoever started them. Callers of this class check access. */
+/** Results of ended turns of all callers, by id. Users of this class check access. */
 export class TurnBook {
   readonly #kept = new Map<string, KeptTurn>();
   readonly #ask: Ask;

@@ -172,7 +172,7 @@ export const removeConversationListener = defineMethod({
   name: "removeConversationListener",
   scope: "read",
   params: z.object({ subscriptionId: SubscriptionId }),
-  about: "Removes a listener of the same session. The conversation goes on.",
+  about: "Removes a listener of the same session. The conversation continues.",
   answers: "`{}`",
   errors: ["`-32600` `subscription not found: {id}`"],
   example: [

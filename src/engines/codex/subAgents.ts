@@ -62,7 +62,7 @@ export class SubAgents {
     return [...this.#agents.keys()];
   }
 
-  /** The names of the agents that work or were told to work. */
+  /** The names of the agents that work or have received work. */
   get atWork(): readonly string[] {
     return [...this.#agents.values()].filter(({ state }) => state !== "idle").map(({ name }) => name);
   }
@@ -89,7 +89,7 @@ export class SubAgents {
     if (item["type"] === "collabAgentToolCall" && method === "item/completed") this.#observeCall(item);
   }
 
-  /** Asks Codex about agents that were told to work and have not begun: a message may leave an agent idle. */
+  /** Asks Codex about agents that received work and have not started: a message may leave an agent idle. */
   async checkDue(): Promise<void> {
     const due = [...this.#agents.values()].filter(({ state }) => state === "due");
     await Promise.all(due.map((agent) => this.#check(agent)));
@@ -171,7 +171,7 @@ class Agent implements SubAgent {
   readonly name: string;
   readonly #options: Pick<SubAgentsOptions, "settings" | "isNew">;
   readonly #memory = new ThreadMemory();
-  /** `due`: it was told to work, and has not begun. */
+  /** `due`: it received work and has not started. */
   state: "due" | "working" | "idle" = "due";
   #turn: TurnState;
   #task: string | null = null;

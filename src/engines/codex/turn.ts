@@ -48,7 +48,7 @@ type Happening =
 export class CodexTurn implements ThreadListener, AgentFollower {
   /**
    * `starting` until Codex accepts the turn, then `running`. `awaiting`: Codex has ended it, but other agents still work for it.
-   * `stopping`: Codex was told to end it. `over`: its end is known, and nothing more is shown. A turn that continues because of the user's
+   * `stopping`: the interrupt was sent to Codex. `over`: its end is known, and nothing more is shown. A turn that continues because of the user's
    * last message, or of other agents' results, starts again.
    */
   #state: "starting" | "running" | "awaiting" | "stopping" | "over" = "starting";
@@ -63,7 +63,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
   /** Codex starts the next turn by itself until its goal is reached. */
   #hasGoal = false;
   #beginning: NodeJS.Timeout | undefined;
-  /** Settles when nothing of the turn runs in Codex any more; undefined until Codex is told to stop. */
+  /** Settles when nothing of the turn runs in Codex any more; undefined until the interrupt is sent. */
   #stopped: Promise<void> | undefined;
 
   constructor(input: TurnInput, ctx: TurnContext, parts: CodexTurnParts) {
@@ -184,7 +184,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
       },
       (error: unknown) => {
         if (error instanceof RpcError) this.#end({ kind: "failed", message: `Codex refused the turn: ${error.message}` });
-        // Codex did not respond, but may have started the turn all the same.
+        // Codex did not respond, but may still have started the turn.
         else this.#stop({ kind: "failed", message: describe(error) });
       },
     );
@@ -221,7 +221,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
     }, BEGINNING_MS);
   }
 
-  /** Runs once. Even a turn whose end is known may have left commands running, so Codex is told to stop it. */
+  /** Runs once. Even a turn whose end is known may have left commands running, so it is interrupted too. */
   #stop(ending: TurnEnding): void {
     if (this.#stopped || !this.#inCodex) return;
     if (this.#isAtWork) this.#state = "stopping";

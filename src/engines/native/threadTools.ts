@@ -185,7 +185,7 @@ export async function openConfiguredServers(settings: readonly McpServerSettings
   return openAgentServers(settings, options);
 }
 
-/** Without servers the start-up is complete at once; its summary is reported all the same. */
+/** Without servers the start-up is complete at once; its summary is still reported. */
 function noServers({ asRecorded, shorten }: Pick<AgentServersOptions, "asRecorded" | "shorten">): ToolServers {
   const none: readonly never[] = [];
   const untold: McpStartupNews[] = [{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }];

@@ -9,7 +9,7 @@ import { callerView } from "../sandbox/hiddenPlaces.js";
 import { type ChangedFile, countedFiles, type NamedChange } from "./countedFiles.js";
 import { type DirtyPath, type LookingFor, type LookingHost, Repository } from "./repository.js";
 
-/** `git` and `folder` compare the disk before and after, whoever made the changes; `patches` reports only the agent's own patches. */
+/** `git` and `folder` compare the disk before and after, and include changes by other programs; `patches` reports only the agent's patches. */
 export interface ChangedFiles {
   readonly from: "git" | "folder" | "patches";
   readonly list: readonly ChangedFile[];

@@ -72,7 +72,7 @@ interface RealEntry {
   readonly name: string;
 }
 
-/** With `followLink`, a link at the path is resolved and its target must exist; without, the link itself is meant. */
+/** With `followLink`, a link at the path is resolved and its target must exist; without it, the path names the link itself. */
 async function realEntry(target: string, { followLink }: { followLink: boolean }): Promise<RealEntry> {
   if (followLink && (await isLink(target))) {
     const real = await realpath(target);

@@ -154,7 +154,7 @@ export class Placeholders {
     closeSync(place.folder);
   }
 
-  /** If no lock file can be written, the placeholder is created all the same: protection comes first. */
+  /** If no lock file can be written, the placeholder is still created: protection comes first. */
   #claim(note: PlaceholderNote): () => void {
     if (this.#claims === undefined) return () => {};
     const name = claimName(subjectOf(note.parent, path.basename(note.path)), randomBytes(4).toString("hex"));

@@ -111,7 +111,7 @@ export class AgentCalls {
     return result;
   }
 
-  /** The turn goes on; another call may come for it. */
+  /** The turn continues; another call may wait for it. */
   #leave(open: OpenCall): Fields {
     const result = open.followed.whileRunning();
     this.#forget(open);

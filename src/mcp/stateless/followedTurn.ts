@@ -163,7 +163,7 @@ export class FollowedTurn implements Work {
     this.turn.interrupt();
   }
 
-  /** Stops following the turn, which goes on. */
+  /** Stops following the turn, which continues. */
   leave(): void {
     this.#left.abort();
   }

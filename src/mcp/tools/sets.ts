@@ -15,7 +15,7 @@ export interface Presentation {
   /** MCP log messages: after the client has set a level, from the start, or never. */
   readonly logMessages: "on-request" | "from-start" | "never";
   readonly results: ResultStyle;
-  /** Whether a call may return before its turn ends. The turn then goes on. */
+  /** Whether a call may return before its turn ends. The turn then continues. */
   readonly turnsOutliveCalls: boolean;
   /** The error for an unknown tool. */
   readonly unknownTool?: (name: string) => string;

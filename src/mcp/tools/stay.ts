@@ -4,7 +4,7 @@ import type { ApprovalId } from "../../approvals/model.js";
 import { LONGEST_TIMER_MS } from "../../lib/promises.js";
 import type { Turn } from "../../threads/turn.js";
 
-/** How a call may leave a turn that goes on. */
+/** How a call may leave a running turn. */
 export interface StayRules {
   readonly visit: Visit;
   /** How long the call waits; `Infinity` for as long as the turn takes. */
@@ -41,7 +41,7 @@ export class Stay implements Disposable {
     if (signal.aborted) this.#aborted();
   }
 
-  /** Aborts when the call must return although the turn goes on. */
+  /** Aborts when the call must return while the turn still runs. */
   get over(): AbortSignal {
     return this.#over.signal;
   }

@@ -147,7 +147,7 @@ export class CodexAccount implements Account {
 /** Codex asks ChatGPT for them, which may be slow. */
 const LIMITS_MS = 10_000;
 
-/** Empty where Codex does not report limits: the account state is returned all the same. */
+/** Empty if Codex does not report limits; the account state is still returned. */
 async function limitsOf(server: AppServer): Promise<Pick<AccountState, "limits">> {
   try {
     const answer = await server.request("account/rateLimits/read", undefined, { timeoutMs: LIMITS_MS });

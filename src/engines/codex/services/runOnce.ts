@@ -22,7 +22,7 @@ import { sandboxPolicyParams } from "../translate/settings.js";
 const OUTPUT_BYTES = 1_048_576;
 /** Codex ends a command that takes too long; after this margin, we do. */
 const MARGIN_MS = 5_000;
-/** How long a command may take to end after it was told to. */
+/** How long a command may take to end after `command/exec/terminate`. */
 const TERMINATION_MS = 5_000;
 const TIMED_OUT = 124;
 const UNKNOWN = -1;

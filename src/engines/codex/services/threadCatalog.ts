@@ -18,7 +18,7 @@ const MOST_REQUESTS = 40;
 /** Codex starts the fork's MCP servers before it responds. */
 const FORK_MS = 60_000;
 
-/** The threads stored in CODEX_HOME, whoever began them. */
+/** All threads stored in CODEX_HOME, whichever program created them. */
 export class CodexCatalog implements ThreadCatalog {
   readonly #servers: AppServers;
   readonly #guards: ThreadGuards;

@@ -12,7 +12,7 @@ export type Finding =
   | { readonly kind: "no such key" }
   | { readonly kind: "unfit"; readonly reason: string };
 
-/** Symmetric algorithms are excluded: whoever can check such a signature can also create one. */
+/** Symmetric algorithms are excluded: a server that can check such a signature can also create one. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 const CLOCK_TOLERANCE_SECONDS = 30;
 

@@ -27,7 +27,7 @@ interface CatalogOptions extends Origin {
   readonly warn: (line: string) => void;
 }
 
-/** The threads of a CODEX_HOME according to their rollouts, whoever wrote those. */
+/** The threads of a CODEX_HOME according to their rollouts, whichever program wrote them. */
 export class RolloutCatalog implements ThreadCatalog {
   readonly #options: CatalogOptions;
   readonly #locks: WriterLocks;
