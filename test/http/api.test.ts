@@ -191,7 +191,13 @@ describe("events", () => {
       "command running",
     ]);
     const [open] = (await api(`/approvals?threadId=${id}`)).body.approvals;
-    expect(open).toMatchObject({ kind: "command", turnId: body.turn.id, command: { commandText: "touch asked" }, cwd: folder });
+    expect(open).toMatchObject({
+      kind: "command",
+      itemId: items[1].id,
+      turnId: body.turn.id,
+      command: { commandText: "touch asked" },
+      cwd: folder,
+    });
     const whole = eventsUntil(`/threads/${id}/events?after=${eventsAfter}`, isEnd);
     const answered = await api(`/approvals/${open.id}/answer`, { method: "POST", body: { decision: "deny", reason: "use mktemp" } });
     expect(answered.body.settlement).toMatchObject({ decision: "denied", by: "http", who: "local" });

@@ -177,6 +177,7 @@ export const Approval = z
     threadName: z.string().nullable(),
     cwd: z.string().nullable().openapi({ description: "The folder the thread works in." }),
     kind: z.enum(["command", "patch", "form"]),
+    itemId: z.string().nullable().openapi({ description: "The item of the thread that it is about: a command or a patch." }),
     reason: z.string().nullable().openapi({ description: "The reason for the question, as the model or the policy states it." }),
     deadline: Time.openapi({ description: "Denied if unanswered by then." }),
     staysInSandbox: z.boolean().openapi({ description: "If allowed, it still runs inside an enforced sandbox." }),

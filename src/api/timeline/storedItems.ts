@@ -118,8 +118,7 @@ export class StoredItems {
   #item(item: RawItem): void {
     switch (item.type) {
       case "message":
-        if (item["role"] === "assistant")
-          this.#put(idOf(item), { type: "agentMessage", status: "completed", ...this.#cut(partsText(item["content"])) });
+        if (item["role"] === "assistant") this.#answered(idOf(item), partsText(item["content"]));
         return;
       case "reasoning":
         return this.#reasoning(item);
@@ -134,6 +133,14 @@ export class StoredItems {
         return this.#output(item);
       default:
     }
+  }
+
+  #answered(id: string | undefined, text: string): void {
+    const shown = this.#cut(text);
+    const last = this.#items.at(-1);
+    // A review is also kept as a message, for the model.
+    if (last?.type === "review" && last.text === shown.text) return;
+    this.#put(id, { type: "agentMessage", status: "completed", ...shown });
   }
 
   #reasoning(item: RawItem): void {
@@ -162,7 +169,10 @@ export class StoredItems {
     const at = this.#items.findLastIndex(({ type }) => type === "review");
     const review = this.#items[at];
     if (review?.type !== "review" || text === null) return;
-    this.#items[at] = { ...review, status: "completed", ...this.#cut(text), findings: findingsIn(text).map(shownFinding) };
+    const shown = this.#cut(text);
+    this.#items[at] = { ...review, status: "completed", ...shown, findings: findingsIn(text).map(shownFinding) };
+    const last = this.#items.at(-1);
+    if (last?.type === "agentMessage" && last.text === shown.text) this.#items.pop();
   }
 
   #takeBack(turns: number): void {

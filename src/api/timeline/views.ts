@@ -82,7 +82,7 @@ export function stepView(event: ThreadEvent | undefined): TurnStep {
 function gistOf(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":
-      return subject.commandText;
+      return asWritten(subject);
     case "patch":
       return Object.keys(subject.changes).join(", ");
     case "form":
@@ -138,6 +138,7 @@ export function approvalView(agent: Agent, ask: Pick<Ask, "caller">, request: Ap
     threadName: name,
     cwd,
     kind: subject.kind,
+    itemId: subject.kind === "form" ? null : subject.callId,
     reason: subject.reason ?? null,
     deadline: new Date(deadline).toISOString(),
     staysInSandbox: subject.staysInSandbox,
@@ -153,9 +154,8 @@ function subjectView(subject: ApprovalSubject): Pick<Approval, "command" | "patc
   switch (subject.kind) {
     case "command": {
       const { command, cwd, proposedPrefix } = subject;
-      const isScript = command.length === 3 && /^-l?c$/.test(command[1] ?? "");
-      const commandText = isScript ? commandTextOf(command) : subject.commandText;
-      return { ...none, command: { command: [...command], commandText, cwd, proposedPrefix: proposedPrefix ? [...proposedPrefix] : null } };
+      const prefix = proposedPrefix ? [...proposedPrefix] : null;
+      return { ...none, command: { command: [...command], commandText: asWritten(subject), cwd, proposedPrefix: prefix } };
     }
     case "patch": {
       const { changes, grantRoot = null, outside = {} } = subject;
@@ -166,6 +166,12 @@ function subjectView(subject: ApprovalSubject): Pick<Approval, "command" | "patc
     default:
       return assertNever(subject);
   }
+}
+
+/** The command as the agent wrote it: without the shell that runs it. */
+function asWritten({ command, commandText }: Extract<ApprovalSubject, { kind: "command" }>): string {
+  const isScript = command.length === 3 && /^-l?c$/.test(command[1] ?? "");
+  return isScript ? commandTextOf(command) : commandText;
 }
 
 export function settlementView({ decision, by, who, at }: Extract<FeedEntry, { type: "questionAnswered" }>): Settlement {
