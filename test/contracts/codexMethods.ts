@@ -23,6 +23,8 @@ interface Example {
   readonly params?: Json;
   /** The result, or `{ error }`; `<uuid>` and similar placeholders stand for values that differ each time. */
   readonly answer: Json;
+  /** What the server asks before those, and the client's decision. */
+  readonly asked?: readonly (readonly [method: string, params: Json, decision: string])[];
   /** Notifications that belong to it, with their parameters. */
   readonly told?: readonly (readonly [method: string, params: Json])[];
   /** Variable → dotted path into the result. */
@@ -144,6 +146,36 @@ const EXAMPLES: readonly Example[] = [
       ["codex/event/task_complete", { conversationId: ID, id: "2", msg: { type: "task_complete", last_agent_message: "Seen." } }],
     ],
     needs: "pictures",
+  },
+  {
+    method: "sendUserTurn",
+    params: { conversationId: ID, items: [text("!escalate echo asked", "!say Ran.")], ...TURN, approvalPolicy: "on-request" },
+    answer: {},
+    asked: [
+      [
+        "execCommandApproval",
+        { conversation_id: ID, call_id: "<text>", command: "<argv>", cwd: REPO, reason: "the script asks for it" },
+        "approved",
+      ],
+    ],
+    told: [
+      ["codex/event/agent_message", { conversationId: ID, id: "<text>", msg: { type: "agent_message", message: "Ran." } }],
+      ["codex/event/task_complete", { conversationId: ID, id: "<text>", msg: { type: "task_complete", last_agent_message: "Ran." } }],
+    ],
+    needs: "commands",
+  },
+  {
+    method: "sendUserTurn",
+    params: { conversationId: ID, items: [text("!patch asked.txt hello", "!say Kept.")], ...TURN, approvalPolicy: "on-request" },
+    answer: {},
+    asked: [
+      ["applyPatchApproval", { conversation_id: ID, call_id: "<text>", file_changes: { [`${REPO}/asked.txt`]: "<added>" } }, "denied"],
+    ],
+    told: [
+      ["codex/event/agent_message", { conversationId: ID, id: "<text>", msg: { type: "agent_message", message: "Kept." } }],
+      ["codex/event/task_complete", { conversationId: ID, id: "<text>", msg: { type: "task_complete", last_agent_message: "Kept." } }],
+    ],
+    needs: "commands",
   },
   { method: "removeConversationListener", params: { subscriptionId: SUBSCRIPTION }, answer: {} },
   {
@@ -301,23 +333,33 @@ interface Playing {
   readonly variables: Record<string, unknown>;
 }
 
-async function play({ method, params, answer, before, keep = {}, told: expected = [] }: Example, playing: Playing): Promise<void> {
+async function play(example: Example, playing: Playing): Promise<void> {
+  const { method, params, answer, before, keep = {}, asked = [], told: expected = [] } = example;
   const { at, client, stage, variables } = playing;
   before?.(stage);
   const toldBefore = client.told().length;
   const result = await client.request(method, params && (fill(params, variables) as Json));
   for (const [name, place] of Object.entries(keep)) variables[name] = valueAt(result, place);
   expect({ at, method, answer: result }).toEqual({ at, method, answer: asExpected(answer, variables) });
+  const next = (name: string) => {
+    const earlier = client.told().slice(0, toldBefore);
+    return told(client, name, 1 + earlier.filter((message) => message["method"] === name).length);
+  };
+  for (const [question, its, decision] of asked) {
+    const { id, params: seen } = await next(question);
+    expect({ at, question, params: withoutMeta(seen) }).toEqual({ at, question, params: asExpected(its, variables) });
+    await client.reply(id, { decision });
+  }
   for (const [notification, its] of expected) {
-    const nth =
-      1 +
-      client
-        .told()
-        .slice(0, toldBefore)
-        .filter((message) => message["method"] === notification).length;
-    const { _meta: _, ...seen } = (await told(client, notification, nth))["params"] as Json;
+    const seen = withoutMeta((await next(notification))["params"]);
     expect({ at, notification, params: seen }).toEqual({ at, notification, params: asExpected(its, variables) });
   }
+}
+
+/** Messages over WebSocket are numbered there. */
+function withoutMeta(params: unknown): Json {
+  const { _meta: _, ...rest } = params as Json;
+  return rest;
 }
 
 const STAND_INS: Readonly<Record<string, () => unknown>> = {
@@ -326,6 +368,8 @@ const STAND_INS: Readonly<Record<string, () => unknown>> = {
   "<text>": () => expect.stringMatching(/./),
   "<time>": () => expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
   "<agent>": () => expect.stringMatching(/^codex_mcpd\/\S+ \(.+; .+\) \S+ \(test; 1(\.0\.0)?\)$/),
+  "<argv>": () => expect.arrayContaining([expect.stringContaining("echo asked")]),
+  "<added>": () => ({ add: { content: expect.stringMatching(/^hello\n?$/) } }),
   "<diff>": () => expect.stringMatching(/^diff --git a\/x b\/x\n/),
   "<past>": () =>
     expect.arrayContaining([
@@ -342,7 +386,7 @@ function asExpected(value: unknown, variables: Variables): unknown {
   }
   if (Array.isArray(value)) return value.map((entry) => asExpected(entry, variables));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, asExpected(entry, variables)]));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [String(fill(key, variables)), asExpected(entry, variables)]));
 }
 
 interface OpenedTransport extends AsyncDisposable {
