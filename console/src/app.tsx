@@ -2,10 +2,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useRef } from "react";
 import { ApiFailure } from "./api/requests.js";
 import { useAttention } from "./state/attention.js";
-import { useApprovals, useMe } from "./state/queries.js";
+import { useApprovals, useHealth, useMe } from "./state/queries.js";
 import { type Route, route } from "./state/route.js";
 import { connection, refusal, watchServer } from "./state/serverWatch.js";
 import { useSignal } from "./state/signal.js";
+import { Icon, type IconName } from "./views/icon.js";
 import { Inbox } from "./views/inbox.js";
 import { Login } from "./views/login.js";
 import { NewThread } from "./views/newThread.js";
@@ -53,7 +54,10 @@ function Frame() {
         Skip to the page
       </button>
       <header className="top">
-        <h1>codex-mcpd</h1>
+        <h1>
+          <img src="icon.svg" alt="" width="18" height="18" />
+          codex-mcpd
+        </h1>
         <nav aria-label="Pages">
           <PageLink to="inbox" shown={shown}>
             Inbox{approvals.length > 0 && <span className="badge">{approvals.length}</span>}
@@ -71,12 +75,14 @@ function Frame() {
             Doctor
           </PageLink>
         </nav>
-        <button type="button" className="link" onClick={showSettings} aria-label="Settings and keys">
-          ?
+        <button type="button" className="page-link settings-link" onClick={showSettings} aria-label="Settings and keys">
+          <Icon name="settings" />
+          <span>Settings</span>
         </button>
       </header>
       <aside>
         <ThreadList shownId={threadId} />
+        <ServerLine />
       </aside>
       <main id="main" ref={main} tabIndex={-1}>
         <ConnectionNote />
@@ -90,6 +96,19 @@ function Frame() {
 }
 
 const NOTHING: readonly never[] = [];
+
+/** What the threads run with. */
+function ServerLine() {
+  const { data: health } = useHealth();
+  if (!health) return null;
+  const { engine, version } = health;
+  return (
+    <p className="server-line quiet">
+      {engine === "scripted" ? <span className="sign-warn">scripted: no model</span> : <span>engine {engine}</span>}
+      <span>{version}</span>
+    </p>
+  );
+}
 
 function Page({ shown }: { readonly shown: Route }): ReactNode {
   switch (shown.page) {
@@ -109,7 +128,7 @@ function Page({ shown }: { readonly shown: Route }): ReactNode {
 }
 
 interface PageLinkProps {
-  readonly to: Route["page"];
+  readonly to: Exclude<IconName, "settings">;
   readonly shown: Route;
   readonly children: ReactNode;
 }
@@ -117,7 +136,8 @@ interface PageLinkProps {
 function PageLink({ to, shown, children }: PageLinkProps) {
   return (
     <a href={`#/${to}`} className={`page-link page-link-${to}`} {...(shown.page === to && { "aria-current": "page" })}>
-      {children}
+      <Icon name={to} />
+      <span>{children}</span>
     </a>
   );
 }

@@ -3,6 +3,20 @@ import type { Problem } from "../../../src/api/schemas/common.js";
 /** Relative to the page: behind a reverse proxy the server may be below any path. */
 const API = new URL("../api/v1/", document.baseURI);
 
+/** Clocks that differ by less are taken for the same: the server names full seconds, some time ago. */
+const SAME_CLOCK_MS = 3_000;
+let serverAheadMs = 0;
+
+function noteTime(date: string | null): void {
+  const aheadMs = Date.parse(date ?? "") - Date.now();
+  if (!Number.isNaN(aheadMs)) serverAheadMs = Math.abs(aheadMs) < SAME_CLOCK_MS ? 0 : aheadMs;
+}
+
+/** The time by the server's clock, which deadlines and times of threads are given in. */
+export function serverNow(): number {
+  return Date.now() + serverAheadMs;
+}
+
 /** A request that the server refused, or that never reached it. */
 export class ApiFailure extends Error {
   constructor(
@@ -44,7 +58,9 @@ export async function request<Answer>(path: string, { method = "GET", query, bod
 /** Throws `ApiFailure` if there was no response; an abort is rethrown unchanged. */
 export async function reached(url: URL, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(url, { ...init, credentials: "same-origin", cache: "no-store" });
+    const response = await fetch(url, { ...init, credentials: "same-origin", cache: "no-store" });
+    noteTime(response.headers.get("date"));
+    return response;
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiFailure(0, "unreachable", "The server does not answer.");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ago, bytes, count, duration, folderName, money, pathFrom, plural } from "./formats.js";
+import { ago, bytes, count, duration, folderName, money, pathFrom, plural, remaining, roughly } from "./formats.js";
 
 it("words durations", () => {
   expect([400, 12_900, 185_000, 7_800_000, -5].map(duration)).toEqual(["0.4 s", "12 s", "3 min 05 s", "2 h 10 min", "0.0 s"]);
@@ -29,4 +29,15 @@ it("shortens paths inside of a folder, and no others", () => {
 
 it("names folders by their end", () => {
   expect(["/a/b/", "/", ""].map(folderName)).toEqual(["b", "/", "no folder"]);
+});
+
+it("tells how long is left, and how long something runs, no more precisely than it matters", () => {
+  expect([90_000, 119_999, 120_000, 1_770_000, 7_260_000].map(remaining)).toEqual([
+    "1 min 30 s",
+    "1 min 59 s",
+    "2 min",
+    "30 min",
+    "2 h 01 min",
+  ]);
+  expect([-5, 900, 59_999, 60_000, 3_600_000].map(roughly)).toEqual(["0 s", "0 s", "59 s", "1 min", "1 h"]);
 });

@@ -25,6 +25,24 @@ export function ago(time: string, now = Date.now()): string {
   return new Date(time).toLocaleDateString();
 }
 
+/** The same in one unit, for lists: `12 s`, `3 min`, `2 h`. */
+export function roughly(ms: number): string {
+  return ms < MINUTE
+    ? `${Math.floor(Math.max(0, ms) / SECOND)} s`
+    : ms < HOUR
+      ? `${Math.floor(ms / MINUTE)} min`
+      : `${Math.floor(ms / HOUR)} h`;
+}
+
+/** How long is left: `29 min`, and from two minutes on `1 min 20 s`. */
+export function remaining(ms: number): string {
+  return ms < 2 * MINUTE
+    ? duration(ms)
+    : ms < HOUR
+      ? `${Math.ceil(ms / MINUTE)} min`
+      : `${Math.floor(ms / HOUR)} h ${two(Math.floor((ms % HOUR) / MINUTE))} min`;
+}
+
 export function clock(time: string): string {
   return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
@@ -48,6 +66,11 @@ export function money(usd: number): string {
 export function pathFrom(folder: string | null, path: string): string {
   const inside = folder === null || folder === "" ? undefined : `${folder.replace(/\/+$/, "")}/`;
   return inside !== undefined && path.startsWith(inside) && path.length > inside.length ? path.slice(inside.length) : path;
+}
+
+/** What a turn does, with the paths in it relative to its folder. */
+export function stepFrom(folder: string, step: string): string {
+  return folder === "" || folder === "/" ? step : step.replaceAll(`${folder.replace(/\/+$/, "")}/`, "");
 }
 
 /** The last part of a path. */

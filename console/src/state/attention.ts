@@ -3,14 +3,34 @@ import type { Approval } from "../../../src/api/schemas/threads.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { preferences } from "./preferences.js";
 import { goTo } from "./route.js";
+import { Signal, useSignal } from "./signal.js";
 
 const NAME = "codex-mcpd";
 
-/** Shows the number of open questions in the tab's title, and a notification for each new question while the tab is hidden. */
+/** What the page shows, for the title of the tab and the browser's history; empty for the inbox. */
+const pageTitle = new Signal("");
+
+export function usePageTitle(title: string): void {
+  useEffect(() => {
+    pageTitle.set(title);
+    return () => pageTitle.set("");
+  }, [title]);
+}
+
+/** Shows the number of open questions in the tab's title and a mark in its icon, and a notification for each new question while the tab is hidden. */
 export function useAttention(approvals: readonly Approval[]): void {
   const announced = useRef<ReadonlySet<string> | undefined>(undefined);
+  const page = useSignal(pageTitle);
+  const isWaiting = approvals.length > 0;
   useEffect(() => {
-    document.title = approvals.length === 0 ? NAME : `(${approvals.length}) ${NAME}`;
+    const title = page === "" ? NAME : `${page} · ${NAME}`;
+    document.title = isWaiting ? `(${approvals.length}) ${title}` : title;
+  }, [page, isWaiting, approvals.length]);
+  useEffect(() => {
+    const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
+    if (icon) icon.href = new URL(isWaiting ? "icon-waiting.svg" : "icon.svg", document.baseURI).href;
+  }, [isWaiting]);
+  useEffect(() => {
     // Questions that were open before the page was opened need no notification.
     const isNew = announced.current === undefined ? [] : approvals.filter(({ id }) => !announced.current?.has(id));
     announced.current = new Set(approvals.map(({ id }) => id));

@@ -71,6 +71,12 @@ export function useMe() {
   return useQuery({ queryKey: ["me"], queryFn: ({ signal }) => request<z.infer<typeof Me>>("me", { signal }) });
 }
 
+/** False for a login that may only watch. The server checks it in any case. */
+export function useMayCall(): boolean {
+  const { data: me } = useMe();
+  return me === undefined || me.scopes.includes("call") || me.scopes.includes("operator");
+}
+
 export function useHealth() {
   return useQuery({ queryKey: ["health"], queryFn: ({ signal }) => request<z.infer<typeof Health>>("health", { signal }) });
 }

@@ -8,8 +8,8 @@ import { Signal } from "./signal.js";
 const PAGE = 100;
 /** Items per segment: a new item makes React compare only one segment, and segments far outside the viewport are not rendered. */
 const SEGMENT = 50;
-/** The page keeps as much output of a running command as the server does. */
-const MOST_OUTPUT = 64 * 1024;
+/** The page keeps as much of the output of a running command, and of an answer that is being written, as the server's lists do. */
+const MOST_TEXT = 64 * 1024;
 
 /** The state of a thread's list of items. Unchanged segments keep their arrays. */
 export interface StoryShape {
@@ -204,11 +204,15 @@ function parted(ids: readonly string[]): readonly (readonly string[])[] {
 type Delta = Pick<Extract<ApiEvent, { type: "item.delta" }>, "field" | "index" | "delta">;
 
 function withDelta(item: Item, { field, index, delta }: Delta): Item {
-  if (item.type === "agentMessage" && field === "text") return { ...item, text: item.text + delta };
-  if (item.type === "command" && field === "output") return { ...item, output: (item.output + delta).slice(-MOST_OUTPUT) };
+  if (item.type === "agentMessage" && field === "text") return item.truncated ? item : withText(item, item.text + delta);
+  if (item.type === "command" && field === "output") return { ...item, output: (item.output + delta).slice(-MOST_TEXT) };
   if (item.type !== "reasoning" || (field !== "summary" && field !== "content")) return item;
   const texts = [...item[field]];
   while (texts.length <= index) texts.push("");
-  texts[index] += delta;
+  texts[index] = (texts[index] + delta).slice(0, MOST_TEXT);
   return { ...item, [field]: texts };
+}
+
+function withText(item: Extract<Item, { type: "agentMessage" }>, text: string): Item {
+  return text.length <= MOST_TEXT ? { ...item, text } : { ...item, text: text.slice(0, MOST_TEXT), truncated: true };
 }

@@ -9,6 +9,8 @@ interface ComposerProps {
   readonly isRunning: boolean;
 }
 
+const SEND_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘ Enter" : "Ctrl Enter";
+
 /** The box for a reply or, while a turn runs, for further instructions to it. */
 export function Composer({ threadId, isRunning }: ComposerProps) {
   const id = useId();
@@ -50,19 +52,28 @@ export function Composer({ threadId, isRunning }: ComposerProps) {
         onChange={({ target }) => setText(target.value)}
         onKeyDown={onKey}
         placeholder={isRunning ? "Tell the running turn something more" : "Reply"}
+        aria-describedby={`${id}-keys`}
         aria-keyshortcuts="Control+Enter"
         data-composer
       />
       <div className="actions">
-        <button type="submit" className="primary" disabled={isEmpty} title="Ctrl+Enter">
-          {isRunning ? "Steer" : "Send"}
-        </button>
         {isRunning && (
-          <button type="button" disabled={isEmpty} onClick={() => give("turn")}>
+          <button type="button" disabled={isEmpty} onClick={() => give("turn")} title="Runs when this turn has ended">
             Next turn
           </button>
         )}
+        <button
+          type="submit"
+          className="primary"
+          disabled={isEmpty}
+          title={isRunning ? "The running turn reads it at its next step" : undefined}
+        >
+          {isRunning ? "Steer" : "Send"}
+        </button>
       </div>
+      <p id={`${id}-keys`} className="quiet composer-keys">
+        <kbd>{SEND_KEYS}</kbd> {isRunning ? "steers the running turn" : "sends"}
+      </p>
       <Trouble error={send.error} />
     </form>
   );

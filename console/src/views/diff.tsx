@@ -18,7 +18,7 @@ interface FileChangeProps {
 /** The changes to one file. */
 export const FileChange = memo(function FileChange({ change, isOpen, folder }: FileChangeProps) {
   const { path, kind, movedTo, diff, hasLineNumbers, added, removed, truncated } = change;
-  const lines = useMemo(() => diffLines(diff), [diff]);
+  const lines = useMemo(() => shownLines(diff, hasLineNumbers), [diff, hasLineNumbers]);
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? lines : lines.slice(0, FIRST_LINES);
   return (
@@ -54,6 +54,13 @@ export const FileChange = memo(function FileChange({ change, isOpen, folder }: F
     </details>
   );
 });
+
+/** Where nobody knows the numbers of the lines, those in the heads of the hunks say nothing: only what lies between two is left out. */
+function shownLines(diff: string, hasNumbers: boolean): readonly DiffLine[] {
+  const lines = diffLines(diff);
+  if (hasNumbers) return lines;
+  return lines.flatMap((line, at) => (line.kind !== "hunk" ? line : at === 0 ? [] : { ...line, text: "⋯" }));
+}
 
 const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { hunk: "", same: " ", added: "+", removed: "−", note: "" };
 

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { DoctorFindingForm as DoctorFinding } from "../../../src/api/schemas/server.js";
 import { ago } from "../lib/formats.js";
 import { visibleText } from "../lib/visibleText.js";
+import { usePageTitle } from "../state/attention.js";
 import { useAccount, useDoctor, useHealth, useMe } from "../state/queries.js";
 import { Trouble } from "./trouble.js";
 
@@ -10,24 +11,27 @@ const ORDER = ["fails", "note", "ok"] as const;
 
 /** What is configured, what is missing and how to fix it; failures come first. */
 export function Doctor() {
+  usePageTitle("Doctor");
   const { data, error, refetch, isFetching } = useDoctor();
   const findings = [...(data?.findings ?? [])].sort((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
   return (
     <section className="page" aria-labelledby="doctor-heading">
-      <h2 id="doctor-heading" tabIndex={-1}>
-        {data && findings.length > 0 ? (data.ok ? "Everything needed is configured" : "Something is missing") : "Doctor"}
-      </h2>
-      <Trouble error={error} onRetry={() => void refetch()} />
-      <div className="actions">
+      <div className="page-head">
+        <h2 id="doctor-heading" tabIndex={-1}>
+          {data && findings.length > 0 ? (data.ok ? "Everything needed is configured" : "Something is missing") : "Doctor"}
+        </h2>
         <button type="button" onClick={() => void refetch()} disabled={isFetching}>
           {isFetching ? "Checking…" : "Check again"}
         </button>
       </div>
-      <ul className="doctor">
-        {findings.map((finding) => (
-          <FindingLine key={`${finding.subject} ${finding.text}`} finding={finding} />
-        ))}
-      </ul>
+      <Trouble error={error} onRetry={() => void refetch()} />
+      {findings.length > 0 && (
+        <ul className="doctor">
+          {findings.map((finding) => (
+            <FindingLine key={`${finding.subject} ${finding.text}`} finding={finding} />
+          ))}
+        </ul>
+      )}
       <About />
     </section>
   );

@@ -1,83 +1,70 @@
-import { useId } from "react";
+import { type ReactNode, useId } from "react";
+import { type Field, type Fields, fieldsOf } from "../lib/formSchema.js";
 import { visibleText } from "../lib/visibleText.js";
 
-/** A field of a form of an MCP server, as far as the console supports it. */
-interface Field {
-  readonly name: string;
-  readonly kind: "text" | "number" | "boolean" | "choice";
-  readonly label: string;
-  readonly hint: string;
-  readonly choices: readonly string[];
-  readonly isRequired: boolean;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function textOr(value: unknown, otherwise: string): string {
-  return typeof value === "string" ? value : otherwise;
-}
-
-function fieldsOf(schema: Fields): readonly Field[] {
-  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  return Object.entries(isFields(schema["properties"]) ? schema["properties"] : {}).map(([name, given]) => {
-    const { type, title, description, enum: choices } = isFields(given) ? given : {};
-    const known = Array.isArray(choices) ? choices.filter((choice) => typeof choice === "string") : [];
-    const kind = known.length > 0 ? "choice" : type === "boolean" ? "boolean" : type === "number" || type === "integer" ? "number" : "text";
-    return { name, kind, label: textOr(title, name), hint: textOr(description, ""), choices: known, isRequired: required.includes(name) };
-  });
-}
-
-/** The values of a filled-in form, in the types of its schema. */
-export function formContent(schema: Fields, data: FormData): Record<string, unknown> {
-  const entries = fieldsOf(schema).map(({ name, kind }) => {
-    const given = data.get(`field-${name}`);
-    if (kind === "boolean") return [name, given !== null] as const;
-    if (typeof given !== "string" || given === "") return [name, undefined] as const;
-    return [name, kind === "number" ? Number(given) : given] as const;
-  });
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-}
-
+/** The fields of a form of an MCP server. */
 export function FormFields({ schema }: { readonly schema: Fields }) {
   return (
     <div className="fields">
-      {fieldsOf(schema).map((field) => (
-        <FieldInput key={field.name} field={field} />
-      ))}
+      {fieldsOf(schema).map((field) =>
+        field.kind === "choices" ? <Several key={field.name} field={field} /> : <One key={field.name} field={field} />,
+      )}
     </div>
   );
 }
 
-function FieldInput({ field: { name, kind, label, hint, choices, isRequired } }: { readonly field: Field }) {
+function One({ field }: { readonly field: Field }) {
+  const { kind, label, hint, isRequired } = field;
   const id = useId();
-  const common = {
-    id,
-    name: `field-${name}`,
-    required: isRequired && kind !== "boolean",
-    ...(hint && { "aria-describedby": `${id}-hint` }),
-  };
+  const isChecked = kind === "boolean";
+  const input = inputOf(field, id);
   return (
-    <div className="field">
-      <label htmlFor={id}>{visibleText(label)}</label>
-      {kind === "choice" ? (
-        <select {...common}>
-          {!isRequired && <option value="" />}
-          {choices.map((choice) => (
-            <option key={choice}>{choice}</option>
-          ))}
-        </select>
-      ) : (
-        <input {...common} type={kind === "boolean" ? "checkbox" : kind} {...(kind === "number" && { step: "any" })} />
-      )}
+    <div className={isChecked ? "field field-check" : "field"}>
+      {isChecked && input}
+      <label htmlFor={id}>
+        {visibleText(label)}
+        {isRequired && !isChecked && <span className="quiet"> (needed)</span>}
+      </label>
+      {!isChecked && input}
       {hint && (
         <p id={`${id}-hint`} className="quiet">
           {visibleText(hint)}
         </p>
       )}
     </div>
+  );
+}
+
+function inputOf({ name, kind, hint, choices, isRequired, inputType, given, limits }: Field, id: string): ReactNode {
+  const common = { id, name: `field-${name}`, ...(hint && { "aria-describedby": `${id}-hint` }) };
+  if (kind === "boolean") return <input {...common} type="checkbox" defaultChecked={given === true} />;
+  const text = typeof given === "string" ? given : "";
+  if (kind !== "choice")
+    return <input {...common} type={kind === "number" ? "number" : inputType} defaultValue={text} required={isRequired} {...limits} />;
+  return (
+    <select {...common} defaultValue={text} required={isRequired}>
+      {!(isRequired && text !== "") && <option value="" />}
+      {choices.map(({ value, title }) => (
+        <option key={value} value={value}>
+          {visibleText(title)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Several of a number of choices. */
+function Several({ field: { name, label, hint, choices, given } }: { readonly field: Field }) {
+  return (
+    <fieldset className="field">
+      <legend>{visibleText(label)}</legend>
+      {choices.map(({ value, title }) => (
+        <label key={value} className="choice">
+          <input type="checkbox" name={`field-${name}`} value={value} defaultChecked={Array.isArray(given) && given.includes(value)} />
+          {visibleText(title)}
+        </label>
+      ))}
+      {hint && <p className="quiet">{visibleText(hint)}</p>}
+    </fieldset>
   );
 }

@@ -1,11 +1,13 @@
 import { useEffect, useRef } from "react";
 import { clock, pathFrom, plural } from "../lib/formats.js";
 import { visibleLine } from "../lib/visibleText.js";
-import { useApprovals } from "../state/queries.js";
+import { ALL_THREADS, useApprovals, useThreads } from "../state/queries.js";
 import { threadHref } from "../state/route.js";
 import { type SettledApproval, settledApprovals } from "../state/serverWatch.js";
 import { useSignal } from "../state/signal.js";
 import { ApprovalCard } from "./approvalCard.js";
+import { Beginning } from "./beginning.js";
+import { ThreadRow } from "./threadList.js";
 import { Trouble } from "./trouble.js";
 
 /** For this long after cards moved, a click is ignored, because it was probably meant for another card. */
@@ -22,7 +24,11 @@ export function Inbox() {
   return (
     <section className="page inbox" aria-labelledby="inbox-heading">
       <h2 id="inbox-heading" ref={heading} tabIndex={-1}>
-        {approvals.length === 0 ? "Nothing waits" : `${plural(approvals.length, "question")} ${approvals.length === 1 ? "waits" : "wait"}`}
+        {isPending
+          ? "Inbox"
+          : approvals.length === 0
+            ? "Nothing waits"
+            : `${plural(approvals.length, "question")} ${approvals.length === 1 ? "waits" : "wait"}`}
       </h2>
       <p className="visually-hidden" role="status">
         {plural(approvals.length, "open question")}
@@ -31,12 +37,15 @@ export function Inbox() {
       {approvals.length === 0 && !isPending && !error && (
         <p className="quiet">When the agent needs approval for a command or a change, or asks something, the question appears here.</p>
       )}
+      {isPending && <p className="quiet">Reading…</p>}
       <div ref={list} className="cards">
         {approvals.map((approval) => (
           <ApprovalCard key={approval.id} approval={approval} isSteady={isSteady} />
         ))}
       </div>
+      <Running />
       <Settled />
+      <Beginning />
     </section>
   );
 }
@@ -82,6 +91,23 @@ function useFocusKept(list: React.RefObject<HTMLDivElement | null>, heading: Rea
       changes.disconnect();
     };
   }, [list, heading]);
+}
+
+/** The turns that need nobody. */
+function Running() {
+  const { data } = useThreads(ALL_THREADS);
+  const running = data?.pages.flatMap(({ threads }) => threads).filter(({ state }) => state === "running") ?? [];
+  if (running.length === 0) return null;
+  return (
+    <section aria-labelledby="running-heading">
+      <h3 id="running-heading">Running</h3>
+      <ul className="running">
+        {running.map((thread) => (
+          <ThreadRow key={thread.id} thread={thread} isShown={false} isFolderNamed />
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 const DECISIONS = {

@@ -5,10 +5,9 @@ import type { TimelineItem as Item } from "../../../src/api/schemas/items.js";
 import { request } from "../api/requests.js";
 import { clock, count, duration, money, plural } from "../lib/formats.js";
 import { visibleLine, visibleText } from "../lib/visibleText.js";
-import { FileChange } from "./diff.js";
+import { Command, Patch, Reasoning, Said, SubAgent, ToolCall } from "./acts.js";
 import { Findings } from "./findings.js";
 import { Markdown } from "./markdown.js";
-import { Terminal } from "./terminal.js";
 import { Trouble } from "./trouble.js";
 
 type Of<Type extends Item["type"]> = Extract<Item, { type: Type }>;
@@ -55,9 +54,10 @@ export const ItemView = memo(function ItemView({ item: given, threadId, folder }
         </time>
       )}
       {bodyOf(item, { threadId, folder })}
-      {given.truncated && !whole.data && (
+      {given.truncated && !whole.data && given.status === "running" && <p className="quiet">Too long to be shown while it grows.</p>}
+      {given.truncated && !whole.data && given.status !== "running" && (
         <button type="button" onClick={() => setWhole(true)} disabled={whole.isFetching}>
-          Truncated: show everything
+          {whole.isFetching ? "Reading…" : "Truncated: show everything"}
         </button>
       )}
       <Trouble error={whole.error} />
@@ -68,7 +68,7 @@ export const ItemView = memo(function ItemView({ item: given, threadId, folder }
 function bodyOf(item: Item, { threadId, folder }: Omit<ItemViewProps, "item">): ReactNode {
   switch (item.type) {
     case "userMessage":
-      return <div className="said">{visibleText(item.text)}</div>;
+      return <Said text={item.text} />;
     case "agentMessage":
       return <Markdown text={item.text} />;
     case "reasoning":
@@ -102,83 +102,6 @@ function bodyOf(item: Item, { threadId, folder }: Omit<ItemViewProps, "item">): 
   }
 }
 
-function Reasoning({ item: { summary, content, status } }: { readonly item: Of<"reasoning"> }) {
-  const texts = [...summary, ...content].filter((text) => text !== "");
-  const first = texts[0]?.split("\n")[0]?.replaceAll("*", "") ?? "";
-  if (texts.length === 0) return <p className="quiet">{status === "running" ? "Thinking…" : "Thought about it"}</p>;
-  return (
-    <details>
-      <summary>
-        {status === "running" ? "Thinking" : "Thought"}: <span className="quiet gist">{visibleLine(first).slice(0, 120)}</span>
-      </summary>
-      <Markdown text={texts.join("\n\n")} />
-    </details>
-  );
-}
-
-function Command({ item }: { readonly item: Of<"command"> }) {
-  const { commandText, cwd, exitCode, output, durationMs, status } = item;
-  const lines = output === "" ? 0 : output.trimEnd().split("\n").length;
-  const result = status === "running" ? "running" : status === "declined" ? "not run" : exitCode === null ? "ended" : `exit ${exitCode}`;
-  return (
-    <details open={status === "running" || status === "failed" || lines <= FEW_LINES}>
-      <summary title={cwd ?? ""}>
-        <code className="command-line">{visibleText(commandText)}</code>
-        <span className={status === "completed" ? "good" : status === "running" ? "busy" : "bad"}>{result}</span>
-        {durationMs !== null && <span className="quiet">{duration(durationMs)}</span>}
-        {lines > 0 && <span className="quiet">{plural(lines, "line")}</span>}
-      </summary>
-      {output !== "" && <Terminal output={output} label="Output" />}
-    </details>
-  );
-}
-
-const FEW_LINES = 12;
-
-function Patch({ item: { changes, status }, folder }: { readonly item: Of<"patch">; readonly folder: string | null }) {
-  const words = { running: "Changing", completed: "Changed", failed: "Could not change", declined: "Was not allowed to change" } as const;
-  return (
-    <>
-      <p className={status === "failed" || status === "declined" ? "bad" : "quiet"}>
-        {words[status]} {plural(changes.length, "file")}
-      </p>
-      {changes.map((change) => (
-        <FileChange key={change.path} change={change} isOpen={changes.length <= 3} folder={folder} />
-      ))}
-    </>
-  );
-}
-
-function ToolCall({ item }: { readonly item: Of<"toolCall"> }) {
-  const { server, tool, arguments: given, result, error, durationMs, status } = item;
-  return (
-    <details>
-      <summary>
-        <code>{visibleLine(server === null ? tool : `${server}: ${tool}`)}</code>
-        <span className={status === "completed" ? "good" : status === "running" ? "busy" : "bad"}>{status}</span>
-        {durationMs !== null && <span className="quiet">{duration(durationMs)}</span>}
-      </summary>
-      <Terminal output={JSON.stringify(given, null, 2) ?? ""} label="Arguments" />
-      {(error ?? result) !== null && <Terminal output={error ?? result ?? ""} label={error === null ? "Result" : "Error"} />}
-    </details>
-  );
-}
-
-function SubAgent({ item: { name, task, result, tokens, status } }: { readonly item: Of<"subAgent"> }) {
-  return (
-    <details open={status !== "completed"}>
-      <summary>
-        Agent {name !== "" && <code>{visibleLine(name)}</code>}
-        <span className={status === "completed" ? "good" : status === "running" ? "busy" : "bad"}>{status}</span>
-        {tokens !== null && tokens > 0 && <span className="quiet">{count(tokens)} tokens</span>}
-        {task !== null && <span className="quiet gist">{visibleLine(task).slice(0, 120)}</span>}
-      </summary>
-      {task !== null && <div className="said">{visibleText(task)}</div>}
-      {result !== null && <Markdown text={result} />}
-    </details>
-  );
-}
-
 const MARKS = { pending: "○", in_progress: "◐", completed: "●" } as const;
 const STEP_STATES = { pending: "to do", in_progress: "in progress", completed: "done" } as const;
 
@@ -204,27 +127,44 @@ interface ReviewProps extends Omit<ItemViewProps, "item"> {
 }
 
 function Review({ item: { hint, text, findings, status }, ...place }: ReviewProps) {
+  const first = findings[0]?.title;
+  const beginning = text === null || first === undefined ? "" : beforeLineWith(text, first);
   return (
     <>
-      <p>
-        <strong>Review of {visibleLine(hint) || "the changes"}</strong> {status === "running" && <span className="busy">running</span>}
+      <p className="review-head">
+        <strong>Review</strong>
+        <span>{visibleLine(hint) || "the changes"}</span>
+        {status === "running" && <span className="busy">running</span>}
+        {findings.length > 0 && <span className="quiet">{plural(findings.length, "finding")}</span>}
       </p>
+      {beginning !== "" && <Markdown text={beginning} />}
       {findings.length > 0 ? <Findings findings={findings} {...place} /> : text !== null && <Markdown text={text} />}
     </>
   );
 }
 
+/** What a review says before its first finding. */
+function beforeLineWith(text: string, title: string): string {
+  const lines = text.split("\n");
+  const at = lines.findIndex((line) => line.includes(title));
+  return lines.slice(0, Math.max(0, at)).join("\n").trim();
+}
+
 function TurnSummary({ item: { outcome, message, usage, costUsd, ms } }: { readonly item: Of<"turnSummary"> }) {
   const facts = [
     ms === null ? undefined : duration(ms),
-    usage === null ? undefined : `${count(usage.input)} tokens in (${count(usage.cachedInput)} cached), ${count(usage.output)} out`,
+    usage === null || usage.total === 0
+      ? undefined
+      : `${count(usage.input)} tokens in${usage.cachedInput > 0 ? ` (${count(usage.cachedInput)} cached)` : ""}, ${count(usage.output)} out`,
     costUsd === null ? undefined : money(costUsd),
   ];
   return (
-    <p className="turn-end">
-      <span className={outcome === "completed" ? "good" : outcome === "failed" ? "bad" : "warn"}>{outcome}</span>
-      {facts.map((fact) => fact && <span key={fact}>{fact}</span>)}
-      {message !== null && <span className="bad">{visibleText(message)}</span>}
-    </p>
+    <>
+      {message !== null && <p className="turn-failure">{visibleText(message)}</p>}
+      <p className="turn-end">
+        <span className={outcome === "completed" ? "good" : outcome === "failed" ? "bad" : "warn"}>{outcome}</span>
+        {facts.map((fact) => fact && <span key={fact}>{fact}</span>)}
+      </p>
+    </>
   );
 }

@@ -1,8 +1,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId } from "react";
+import { ApiFailure } from "../api/requests.js";
 import { logInWith } from "../state/login.js";
 import { refusal } from "../state/serverWatch.js";
 import { Trouble } from "./trouble.js";
+
+/** What the server says of a refused code is for programs too. */
+function inOwnWords(error: unknown): unknown {
+  return error instanceof ApiFailure && error.code === "login_refused"
+    ? new Error("This code does not work: it was already used, has expired, or was not copied whole.")
+    : error;
+}
 
 /** Shown to a browser that is not logged in. */
 export function Login({ error }: { readonly error: unknown }) {
@@ -17,11 +25,18 @@ export function Login({ error }: { readonly error: unknown }) {
   });
   return (
     <main className="login">
-      <h1>codex-mcpd</h1>
-      <p>
-        This browser is not logged in. Open the address that it printed when it started, or run <code>codex-mcp-server open</code> for a new
-        one.
-      </p>
+      <h1>
+        <img src="icon.svg" alt="" width="22" height="22" />
+        codex-mcpd
+      </h1>
+      <p>This browser is not logged in. To log in, do one of these:</p>
+      <ul>
+        <li>
+          Run <code>codex-mcp-server open</code> on the server's machine.
+        </li>
+        <li>Open the address that the server printed when it started. It works once, within an hour.</li>
+        <li>Enter that address's code, or your token:</li>
+      </ul>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -37,7 +52,7 @@ export function Login({ error }: { readonly error: unknown }) {
           Log in
         </button>
       </form>
-      <Trouble error={login.error ?? error} />
+      <Trouble error={inOwnWords(login.error ?? error)} />
     </main>
   );
 }

@@ -38,16 +38,17 @@ const COMPONENTS: Components = {
     <pre tabIndex={0}>{children}</pre>
   ),
   input: ({ checked }) => <input type="checkbox" checked={checked ?? false} disabled aria-label={checked ? "done" : "not done"} />,
-  // Headings of an answer rank below those of the page.
+  // Headings of an answer rank below those of the page. An answer may begin with any of its own ranks and leave out others: all are one here.
   h1: "h3",
-  h2: "h4",
-  h3: "h5",
-  h4: "h6",
-  h5: "h6",
+  h2: "h3",
+  h4: "h3",
+  h5: "h3",
+  h6: "h3",
 };
 
 /** An answer of the model. HTML in it is shown as text. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
+  if (text.length > LONGEST_MARKDOWN) return <Plain text={text} />;
   return (
     <div className="markdown">
       {markdownBlocks(text).map((block, index) => (
@@ -57,6 +58,26 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
     </div>
   );
 });
+
+/** Formatting a longer text would stop the page for seconds. */
+const LONGEST_MARKDOWN = 256 * 1024;
+const PIECE = 20_000;
+
+/** A very long text without formatting, in pieces of which the browser lays out only those in sight. */
+function Plain({ text }: { readonly text: string }) {
+  const pieces = Array.from({ length: Math.ceil(text.length / PIECE) }, (_, at) => text.slice(at * PIECE, (at + 1) * PIECE));
+  return (
+    <>
+      <p className="quiet">Shown without formatting: it has {(text.length / 1_000_000).toFixed(1)} million characters.</p>
+      {pieces.map((piece, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only ever added at the end
+        <div key={index} className="said long-piece">
+          {piece}
+        </div>
+      ))}
+    </>
+  );
+}
 
 const Block = memo(function Block({ text }: { readonly text: string }) {
   return (

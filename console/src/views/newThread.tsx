@@ -3,20 +3,37 @@ import { type FormEvent, useId, useState } from "react";
 import type { z } from "zod";
 import type { NewThreadBody, TurnStart as StartedTurn } from "../../../src/api/schemas/threads.js";
 import { request } from "../api/requests.js";
-import { THREADS, useModels, useProjects } from "../state/queries.js";
+import { visibleLine } from "../lib/visibleText.js";
+import { usePageTitle } from "../state/attention.js";
+import { THREADS, useMayCall, useMe, useModels, useProjects } from "../state/queries.js";
 import { goTo, threadHref } from "../state/route.js";
 import { Trouble } from "./trouble.js";
 
 type Body = z.infer<typeof NewThreadBody>;
 
-const SANDBOXES = ["read-only", "workspace-write", "danger-full-access"];
-const POLICIES = ["untrusted", "on-failure", "on-request", "never"];
+const SANDBOXES: Choices = {
+  "read-only": "reads; changes nothing",
+  "workspace-write": "changes files in the folder",
+  "danger-full-access": "no sandbox: may do what the server's user may",
+};
+const POLICIES: Choices = {
+  untrusted: "asks before all but harmless commands",
+  "on-failure": "asks when a command fails in the sandbox",
+  "on-request": "asks when it wants to leave the sandbox",
+  never: "never asks; what is not allowed fails",
+};
+
+/** What can be chosen, and what it means; empty where the name says it. */
+type Choices = Readonly<Record<string, string>>;
 
 /** Starts a thread. The server chooses what is left empty. */
 export function NewThread() {
+  usePageTitle("New thread");
   const queries = useQueryClient();
   const { data: projects } = useProjects();
   const { data: models } = useModels();
+  const { data: me } = useMe();
+  const mayCall = useMayCall();
   const [model, setModel] = useState("");
   const ids = useId();
   const start = useMutation({
@@ -66,10 +83,15 @@ export function NewThread() {
             spellCheck={false}
           />
           <datalist id={`${ids}-folders`}>
-            {projects?.projects.map(({ cwd }) => (
+            {[...new Set([...(projects?.projects.map(({ cwd }) => cwd) ?? []), ...(me?.roots ?? [])])].map((cwd) => (
               <option key={cwd} value={cwd} />
             ))}
           </datalist>
+          {me?.roots && me.roots.length > 0 && (
+            <p className="quiet">
+              In <span className="path">{me.roots.map(visibleLine).join(", ")}</span> or below.
+            </p>
+          )}
         </div>
         <div className="field">
           <label htmlFor={`${ids}-model`}>Model</label>
@@ -82,13 +104,14 @@ export function NewThread() {
             ))}
           </select>
         </div>
-        <Choice name="effort" label="Effort" values={efforts} />
-        <Choice name="sandbox" label="Sandbox" values={SANDBOXES} />
-        <Choice name="approvalPolicy" label="Approval policy" values={POLICIES} />
+        <Choice name="effort" label="Effort" choices={Object.fromEntries(efforts.map((effort) => [effort, ""]))} />
+        <Choice name="sandbox" label="Sandbox" choices={SANDBOXES} />
+        <Choice name="approvalPolicy" label="Approval policy" choices={POLICIES} />
         <div className="actions wide">
-          <button type="submit" className="primary" disabled={start.isPending} title="Ctrl+Enter">
-            Start
+          <button type="submit" className="primary" disabled={start.isPending || !mayCall} title="Ctrl+Enter">
+            {start.isPending ? "Starting…" : "Start"}
           </button>
+          {!mayCall && <span className="quiet">Your login may only watch.</span>}
         </div>
       </form>
       <Trouble error={start.error} />
@@ -96,17 +119,30 @@ export function NewThread() {
   );
 }
 
-function Choice({ name, label, values }: { readonly name: string; readonly label: string; readonly values: readonly string[] }) {
+function Choice({ name, label, choices }: { readonly name: string; readonly label: string; readonly choices: Choices }) {
   const id = useId();
+  const [chosen, setChosen] = useState("");
+  const meaning = choices[chosen] ?? "";
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <select id={id} name={name}>
+      <select
+        id={id}
+        name={name}
+        value={chosen}
+        onChange={({ target }) => setChosen(target.value)}
+        {...(meaning && { "aria-describedby": `${id}-meaning` })}
+      >
         <option value="">as configured</option>
-        {values.map((value) => (
+        {Object.keys(choices).map((value) => (
           <option key={value}>{value}</option>
         ))}
       </select>
+      {meaning !== "" && (
+        <p id={`${id}-meaning`} className="quiet">
+          {meaning}
+        </p>
+      )}
     </div>
   );
 }

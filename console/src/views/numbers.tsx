@@ -1,7 +1,8 @@
 import { useEffect } from "react";
 import { apiUrl, failureOf, reached } from "../api/requests.js";
-import { bytes, count } from "../lib/formats.js";
+import { bytes, count, duration } from "../lib/formats.js";
 import { prometheusSamples, type Sample, total } from "../lib/prometheusText.js";
+import { usePageTitle } from "../state/attention.js";
 import { Signal, useSignal } from "../state/signal.js";
 import { Plot } from "./plot.js";
 import { Trouble } from "./trouble.js";
@@ -73,6 +74,7 @@ function perSecond(value: number): string {
 
 /** The server's metrics, since this page was first shown. */
 export function Numbers() {
+  usePageTitle("Metrics");
   const known = useSignal(readings);
   const error = useSignal(trouble);
   useEffect(() => {
@@ -90,6 +92,11 @@ export function Numbers() {
       <h2 id="numbers-heading" tabIndex={-1}>
         Metrics
       </h2>
+      <p className="quiet">
+        {known.length < 2
+          ? "The first values come now; the lines begin with this visit."
+          : `The last ${duration((known.at(-1)?.at ?? 0) - (known[0]?.at ?? 0))}.`}
+      </p>
       <Trouble error={error} />
       <div className="plots">
         {PLOTS.map((plot) => (

@@ -23,6 +23,7 @@ export function Plot({ title, values, format }: PlotProps) {
       value === undefined ? undefined : `${(index * step).toFixed(1)},${(HEIGHT - 1 - (value / scale) * (HEIGHT - 4)).toFixed(1)}`,
     )
     .filter((point) => point !== undefined);
+  const [firstX, lastX] = [points[0]?.split(",")[0], points.at(-1)?.split(",")[0]];
   const said = now === undefined ? "no value yet" : `${format(now)} now, at most ${format(most)}`;
   return (
     <figure className="plot">
@@ -32,6 +33,7 @@ export function Plot({ title, values, format }: PlotProps) {
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-labelledby={id}>
         <title id={id}>{`${title}: ${said}`}</title>
         <line x1="0" y1={HEIGHT - 1} x2={WIDTH} y2={HEIGHT - 1} className="axis" />
+        {points.length > 1 && <polygon className="area" points={[`${firstX},${HEIGHT}`, ...points, `${lastX},${HEIGHT}`].join(" ")} />}
         {points.length > 1 && <polyline points={points.join(" ")} />}
       </svg>
       <span className="quiet plot-most">most {format(most)}</span>

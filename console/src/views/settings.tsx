@@ -42,8 +42,7 @@ export function Settings({ dialog }: { readonly dialog: RefObject<HTMLDialogElem
       </label>
       {isRefused && <p className="warn">The browser does not allow notifications for this address.</p>}
       <label className="choice">
-        <input type="checkbox" checked={shortcuts} onChange={({ target }) => prefer({ shortcuts: target.checked })} /> Single keys do
-        something
+        <input type="checkbox" checked={shortcuts} onChange={({ target }) => prefer({ shortcuts: target.checked })} /> Single-key shortcuts
       </label>
       <table className="keys">
         <tbody>

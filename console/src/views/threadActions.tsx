@@ -11,6 +11,8 @@ export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
   const { id, state, archived, name } = thread;
   const queries = useQueryClient();
   const [isRenaming, setRenaming] = useState(false);
+  const [isStopping, setStopping] = useState(false);
+  const [isFolded, setFolded] = useState(true);
   const act = useMutation({
     mutationFn: (action: () => Promise<void>) => action(),
     onSettled() {
@@ -21,19 +23,32 @@ export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
   const at = `threads/${id}`;
   const change = (body: { name?: string; archived?: boolean }) => act.mutate(() => request(at, { method: "PATCH", body }));
   return (
-    <div className="actions thread-actions">
+    <div className={isFolded ? "actions thread-actions is-folded" : "actions thread-actions"}>
       {state !== "idle" && (
         <button
           type="button"
           className="danger"
           disabled={act.isPending}
-          onClick={() => act.mutate(() => request(`${at}/interrupt`, { method: "POST" }))}
+          onClick={() => {
+            setStopping(true);
+            act.mutate(() => request(`${at}/interrupt`, { method: "POST" }), { onSettled: () => setStopping(false) });
+          }}
         >
-          Stop
+          {isStopping ? "Stopping…" : "Stop"}
         </button>
       )}
       <button
         type="button"
+        className="menu-toggle"
+        aria-label="More actions"
+        aria-expanded={!isFolded}
+        onClick={() => setFolded(!isFolded)}
+      >
+        ⋯
+      </button>
+      <button
+        type="button"
+        className="minor"
         disabled={act.isPending}
         title="A new thread with the same history"
         onClick={() =>
@@ -45,10 +60,10 @@ export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
       >
         Fork
       </button>
-      <button type="button" aria-expanded={isRenaming} onClick={() => setRenaming(!isRenaming)}>
+      <button type="button" className="minor" aria-expanded={isRenaming} onClick={() => setRenaming(!isRenaming)}>
         Rename
       </button>
-      <button type="button" disabled={act.isPending} onClick={() => change({ archived: !archived })}>
+      <button type="button" className="minor" disabled={act.isPending} onClick={() => change({ archived: !archived })}>
         {archived ? "Unarchive" : "Archive"}
       </button>
       {isRenaming && (

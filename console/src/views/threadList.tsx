@@ -1,12 +1,13 @@
-import { useDeferredValue, useState } from "react";
+import { useDeferredValue, useMemo, useState } from "react";
 import type { ThreadSummaryResource } from "../../../src/api/schemas/threads.js";
-import { ago, duration, folderName, pathFrom } from "../lib/formats.js";
+import { serverNow } from "../api/requests.js";
+import { ago, folderName, roughly, stepFrom } from "../lib/formats.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { useProjects, useThreads } from "../state/queries.js";
 import { threadHref } from "../state/route.js";
 import { titleOfThread } from "./threadPage.js";
 import { Trouble } from "./trouble.js";
-import { useNow } from "./useNow.js";
+import { monotonic, useNow } from "./useNow.js";
 
 /** All threads, by folder, with their current step. */
 export function ThreadList({ shownId }: { readonly shownId: string | undefined }) {
@@ -41,7 +42,7 @@ export function ThreadList({ shownId }: { readonly shownId: string | undefined }
           ))}
         </select>
         <label className="archived">
-          <input type="checkbox" checked={archived} onChange={({ target }) => setArchived(target.checked)} /> Archive
+          <input type="checkbox" checked={archived} onChange={({ target }) => setArchived(target.checked)} /> Archived
         </label>
       </div>
       <Trouble error={error} onRetry={() => void refetch()} />
@@ -65,9 +66,16 @@ export function ThreadList({ shownId }: { readonly shownId: string | undefined }
   );
 }
 
-function ThreadRow({ thread, isShown }: { readonly thread: ThreadSummaryResource; readonly isShown: boolean }) {
-  const { id, state, activity, updatedAt } = thread;
-  const now = useNow(5_000, activity !== null);
+interface ThreadRowProps {
+  readonly thread: ThreadSummaryResource;
+  readonly isShown: boolean;
+  /** For lists that are not ordered by folder. */
+  readonly isFolderNamed?: boolean;
+}
+
+export function ThreadRow({ thread, isShown, isFolderNamed = false }: ThreadRowProps) {
+  const { id, state, activity, updatedAt, cwd } = thread;
+  const now = useNow(30_000, true, serverNow);
   return (
     <li>
       <a href={threadHref(id)} className={`row row-${state}`} {...(isShown && { "aria-current": "page" })}>
@@ -75,12 +83,23 @@ function ThreadRow({ thread, isShown }: { readonly thread: ThreadSummaryResource
         <span className="row-title">{titleOfThread(thread)}</span>
         <span className="row-time">
           {state !== "idle" && <span className="visually-hidden">{state} </span>}
-          {activity ? duration(activity.ms) : ago(updatedAt, now)}
+          {activity ? <Since activity={activity} /> : ago(updatedAt, now)}
         </span>
-        {activity && <span className="row-step">{visibleLine(pathFrom(thread.cwd, activity.step.text))}</span>}
+        {(activity !== null || isFolderNamed) && (
+          <span className="row-step">
+            {isFolderNamed && <span title={cwd}>{visibleLine(folderName(cwd))} · </span>}
+            {activity && visibleLine(stepFrom(cwd, activity.step.text))}
+          </span>
+        )}
       </a>
     </li>
   );
+}
+
+/** For how long the turn has run. The server told it when it was asked. */
+function Since({ activity }: { readonly activity: NonNullable<ThreadSummaryResource["activity"]> }) {
+  const begun = useMemo(() => monotonic() - activity.ms, [activity]);
+  return roughly(Math.max(activity.ms, useNow(1_000, true, monotonic) - begun));
 }
 
 const RANK = { waiting: 0, running: 1, idle: 2 } as const;

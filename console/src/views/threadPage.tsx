@@ -1,12 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import type { ThreadResource } from "../../../src/api/schemas/threads.js";
-import { count, duration, pathFrom } from "../lib/formats.js";
+import { ApiFailure } from "../api/requests.js";
+import { count, duration, stepFrom } from "../lib/formats.js";
 import { visibleLine } from "../lib/visibleText.js";
-import { useApprovals, useThread } from "../state/queries.js";
+import { usePageTitle } from "../state/attention.js";
+import { useApprovals, useMayCall, useThread } from "../state/queries.js";
 import { noteThread } from "../state/serverWatch.js";
 import { useSignal } from "../state/signal.js";
 import { ThreadStory } from "../state/threadStory.js";
+import { AskedItems } from "./acts.js";
 import { ApprovalCard } from "./approvalCard.js";
 import { Composer } from "./composer.js";
 import { Plan } from "./items.js";
@@ -19,25 +22,34 @@ export function titleOfThread({ name, preview, id }: Pick<ThreadResource, "name"
   return visibleLine(name ?? preview) || `Thread ${id.slice(0, 8)}`;
 }
 
+const LONGEST_TITLE = 80;
+
 /** A thread: its state, timeline and open questions, and the box for replies. */
 export function ThreadPage({ threadId }: { readonly threadId: string }) {
   const story = useStory(threadId);
   const { data: thread, error, refetch } = useThread(threadId);
   const { data } = useApprovals();
   const asked = data?.approvals.filter((approval) => approval.threadId === threadId) ?? [];
+  const mayCall = useMayCall();
+  const ids = asked.flatMap(({ itemId }) => itemId ?? []).join(" ");
+  const askedItems = useMemo(() => new Set(ids.split(" ")), [ids]);
+  usePageTitle(thread ? titleOfThread(thread).slice(0, LONGEST_TITLE) : "Thread");
+  if (error instanceof ApiFailure && NOT_THERE.has(error.status)) return <Gone />;
   return (
     <section className="page thread" aria-labelledby="thread-heading">
       <header className="thread-head">
-        <h2 id="thread-heading" tabIndex={-1}>
+        <h2 id="thread-heading" tabIndex={-1} title={thread && titleOfThread(thread)}>
           {thread ? titleOfThread(thread) : "Thread"}
         </h2>
-        {thread && <ThreadActions thread={thread} />}
+        {thread && mayCall && <ThreadActions thread={thread} />}
         {thread && <Facts thread={thread} story={story} />}
         <Connection story={story} />
       </header>
       <Trouble error={error} onRetry={() => void refetch()} />
       {thread && <CurrentPlan thread={thread} story={story} />}
-      <Timeline story={story} threadId={threadId} folder={thread?.cwd ?? null} />
+      <AskedItems value={askedItems}>
+        <Timeline story={story} threadId={threadId} folder={thread?.cwd ?? null} />
+      </AskedItems>
       {asked.length > 0 && (
         <div className="asked">
           {asked.map((approval) => (
@@ -45,8 +57,26 @@ export function ThreadPage({ threadId }: { readonly threadId: string }) {
           ))}
         </div>
       )}
-      {thread?.archived === false && <Composer threadId={threadId} isRunning={thread.state !== "idle"} />}
+      {thread?.archived === false && mayCall && <Composer threadId={threadId} isRunning={thread.state !== "idle"} />}
       {thread?.archived && <p className="quiet archived-note">This thread is archived. Unarchive it to continue.</p>}
+      {!mayCall && <p className="quiet archived-note">Your login may only watch.</p>}
+    </section>
+  );
+}
+
+/** Removed, never there, or somebody else's: the server does not tell these apart. */
+const NOT_THERE: ReadonlySet<number> = new Set([400, 404]);
+
+function Gone() {
+  return (
+    <section className="page" aria-labelledby="thread-heading">
+      <h2 id="thread-heading" tabIndex={-1}>
+        This thread is gone
+      </h2>
+      <p>It was removed, it never existed, or your login may not see it.</p>
+      <p>
+        <a href="#/inbox">Inbox</a>
+      </p>
     </section>
   );
 }
@@ -94,7 +124,8 @@ function Facts({ thread, story }: { readonly thread: ThreadResource; readonly st
       <span className={`state state-${state}`}>{state}</span>
       {activity && (
         <span className="step">
-          {visibleLine(pathFrom(cwd, activity.step.text))} · {duration(now - begun)}
+          {state === "running" && `${visibleLine(stepFrom(cwd, activity.step.text))} · `}
+          {duration(now - begun)}
           {activity.queued > 0 && ` · ${activity.queued} queued`}
         </span>
       )}

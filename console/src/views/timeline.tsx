@@ -117,8 +117,13 @@ function useEndKept(box: React.RefObject<HTMLDivElement | null>, state: string) 
   useEffect(() => {
     const element = box.current;
     if (!element?.firstElementChild) return;
+    let before = element.scrollTop;
     const onScroll = () => {
-      isHeld.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+      const { scrollTop } = element;
+      if (element.scrollHeight - scrollTop - element.clientHeight < NEAR_END) isHeld.current = true;
+      // The box may have shrunk, or its content grown, since the reader was at its end: only who goes up leaves it.
+      else if (scrollTop < before) isHeld.current = false;
+      before = scrollTop;
       setAtEnd(isHeld.current);
     };
     const growth = new ResizeObserver(() => {

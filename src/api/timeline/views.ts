@@ -138,7 +138,8 @@ export function approvalView(agent: Agent, ask: Pick<Ask, "caller">, request: Ap
     threadName: name,
     cwd,
     kind: subject.kind,
-    itemId: subject.kind === "form" ? null : subject.callId,
+    // Codex names no item for some of its questions.
+    itemId: subject.kind === "form" || subject.callId === "" ? null : subject.callId,
     reason: subject.reason ?? null,
     deadline: new Date(deadline).toISOString(),
     staysInSandbox: subject.staysInSandbox,

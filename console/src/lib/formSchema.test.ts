@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import { fieldsOf, formContent } from "./formSchema.js";
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    version: { type: "string", title: "Version", description: "As in the changelog", default: "4.2.0", maxLength: 20 },
+    when: { type: "string", format: "date-time" },
+    channel: { type: "string", enum: ["stable", "beta"], enumNames: ["Stable", "Beta"], default: "beta" },
+    licence: {
+      type: "string",
+      oneOf: [
+        { const: "mit", title: "MIT" },
+        { const: "apache", title: "Apache 2" },
+      ],
+    },
+    places: { type: "array", items: { type: "string", enum: ["npm", "jsr"] }, default: ["npm"] },
+    copies: { type: "integer", minimum: 1, maximum: 9 },
+    draft: { type: "boolean", default: true },
+    broken: 7,
+  },
+  required: ["version", 1],
+};
+
+it("reads the fields of a form with their choices, limits and what is given", () => {
+  const fields = fieldsOf(SCHEMA).map(({ name, kind, inputType, given, limits, isRequired, choices }) => [
+    name,
+    kind,
+    inputType,
+    given,
+    limits,
+    isRequired,
+    choices.map(({ value, title }) => `${value} ${title}`),
+  ]);
+  expect(fields).toEqual([
+    ["version", "text", "text", "4.2.0", { maxLength: 20 }, true, []],
+    ["when", "text", "datetime-local", "", {}, false, []],
+    ["channel", "choice", "text", "beta", {}, false, ["stable Stable", "beta Beta"]],
+    ["licence", "choice", "text", "", {}, false, ["mit MIT", "apache Apache 2"]],
+    ["places", "choices", "text", ["npm"], {}, false, ["npm npm", "jsr jsr"]],
+    ["copies", "number", "text", "", { step: 1, min: 1, max: 9 }, false, []],
+    ["draft", "boolean", "text", true, {}, false, []],
+    ["broken", "text", "text", "", {}, false, []],
+  ]);
+  expect(fieldsOf({ properties: [] })).toEqual([]);
+});
+
+it("gives what was filled in, in the types of the schema", () => {
+  const data = new FormData();
+  for (const [name, value] of [
+    ["version", "4.3.0"],
+    ["when", "2026-01-02T03:04"],
+    ["channel", ""],
+    ["places", "npm"],
+    ["places", "jsr"],
+    ["copies", "3"],
+  ] as const)
+    data.append(`field-${name}`, value);
+  expect(formContent(SCHEMA, data)).toEqual({
+    version: "4.3.0",
+    when: new Date("2026-01-02T03:04").toISOString(),
+    places: ["npm", "jsr"],
+    copies: 3,
+    draft: false,
+  });
+});
