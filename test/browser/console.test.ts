@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Visitor } from "../support/console/consoleBrowser.js";
 import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.js";
@@ -115,8 +116,15 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
       stage.server.running.errorLines.map((line) => /console at (\S+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? "";
     await using visitor = await Visitor.come(stage.browser, address.replace(/#.*/, ""));
     const page = await visitor.page.context().newPage();
+    const loaded: Promise<number>[] = [];
+    page.on("response", (response) => {
+      if (!response.url().includes("/api/")) loaded.push(response.body().then((body) => gzipSync(body).length));
+    });
     await page.goto(address);
     await page.getByRole("heading", { name: /waits?$/ }).waitFor();
+    const bytes = await Promise.all(loaded);
+    expect(bytes.length).toBeGreaterThan(2);
+    expect(bytes.reduce((sum, each) => sum + each)).toBeLessThan(300_000);
     // The code is removed from the address and from the history.
     expect(page.url()).not.toContain("code");
     await page.getByRole("link", { name: "Doctor" }).click();

@@ -38,6 +38,16 @@ const TOOLS = {
     const requestedSchema = { type: "object", properties: { colour: { type: "string" } } };
     return { content: [], structuredContent: await server.elicitInput({ message: "Which colour?", requestedSchema }) };
   },
+  release: async () => {
+    const properties = {
+      version: { type: "string", title: "Version", description: "As in the changelog.", default: "4.2.0" },
+      channel: { type: "string", title: "Channel", enum: ["stable", "beta"] },
+      places: { type: "array", title: "Registries", items: { type: "string", enum: ["npm", "jsr"] }, default: ["npm"] },
+      draft: { type: "boolean", title: "Only a draft", default: true },
+    };
+    const requestedSchema = { type: "object", properties, required: ["version", "channel"] };
+    return { content: [], structuredContent: await server.elicitInput({ message: "What is to be released?", requestedSchema }) };
+  },
 };
 
 const server = new Server({ name: "official", version: "1" }, { capabilities: { tools: {}, resources: {} } });

@@ -48,10 +48,17 @@ export class Visitor implements AsyncDisposable {
   }
 
   static async come(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visitor> {
+    const visitor = await Visitor.at(browser, address, options);
+    await visitor.goTo("inbox");
+    return visitor;
+  }
+
+  /** At whatever page this address shows. */
+  static async at(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(15_000);
-    const visitor = new Visitor(await context.newPage(), address);
-    await visitor.goTo("inbox");
+    const visitor = new Visitor(await context.newPage(), address.replace(/#.*/, ""));
+    await visitor.page.goto(address);
     return visitor;
   }
 

@@ -20,6 +20,7 @@ const POLICY =
  */
 export class ConsoleFront implements AsyncDisposable {
   readonly #server: Server;
+  readonly #streams = new Set<() => void>();
 
   private constructor(
     private readonly prefix: string,
@@ -46,6 +47,11 @@ export class ConsoleFront implements AsyncDisposable {
     this.#server.closeAllConnections();
   }
 
+  /** Open event streams stay open, and nothing comes on them any more: as after a sleep, when the other side has long gone. */
+  mute(): void {
+    for (const mute of this.#streams) mute();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -66,6 +72,10 @@ export class ConsoleFront implements AsyncDisposable {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
       answer.on("error", () => response.destroy());
+      if (!answer.headers["content-type"]?.startsWith("text/event-stream")) return;
+      const mute = () => void answer.unpipe(response).resume();
+      this.#streams.add(mute);
+      response.on("close", () => this.#streams.delete(mute));
     });
     asked.on("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
     response.on("close", () => asked.destroy());

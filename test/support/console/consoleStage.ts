@@ -1,8 +1,12 @@
+import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { type HttpServer, startHttpServer } from "../http/httpServer.js";
+import { configNaming } from "../model/mockProvider.js";
+import { type ResponsesServer, startResponsesServer } from "../model/responsesServer.js";
 import { type Stage, setStage } from "../stage.js";
 import { browserProgram, launchBrowser, Visitor } from "./consoleBrowser.js";
 import { ConsoleFront } from "./consoleFront.js";
+import { furnishProjects, type Scene, SceneModel } from "./scenes.js";
 
 /** The console's tests are skipped with a message if there is no browser. */
 export function isWithoutBrowser(): boolean {
@@ -18,12 +22,29 @@ export class ConsoleStage implements AsyncDisposable {
     readonly stage: Stage,
     public server: HttpServer,
     readonly front: ConsoleFront,
+    readonly model: ResponsesServer | undefined,
   ) {}
 
   static async open(): Promise<ConsoleStage> {
     const stage = await setStage();
     const server = await serverOn(stage);
-    return new ConsoleStage(await launchBrowser(), stage, server, await ConsoleFront.open(server.origin));
+    return new ConsoleStage(await launchBrowser(), stage, server, await ConsoleFront.open(server.origin), undefined);
+  }
+
+  /** The same with three projects, an MCP server for the agent, and a model that plays these scenes when it is given their prompts. */
+  static async openScenes(scenes: readonly Pick<Scene, "prompt" | "script">[]): Promise<ConsoleStage> {
+    const program = fileURLToPath(new URL("../../programs/mcpServerOfficial.mjs", import.meta.url));
+    const tools = `[mcp_servers.official]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(program)}]\n`;
+    const stage = await setStage();
+    await furnishProjects(stage.workspace);
+    const actor = new SceneModel(scenes);
+    const model = await startResponsesServer({ respond: ({ body }) => actor.answer(body), models: () => [MODEL] });
+    const server = await startHttpServer({
+      stage,
+      config: configNaming(MODEL, model.url) + tools,
+      args: ["--engine", "native", "--approval-fallback", "hold"],
+    });
+    return new ConsoleStage(await launchBrowser(), stage, server, await ConsoleFront.open(server.origin), model);
   }
 
   /** The folder that threads work in. */
@@ -50,9 +71,12 @@ export class ConsoleStage implements AsyncDisposable {
     await this.browser.close();
     await this.front[Symbol.asyncDispose]();
     await this.server[Symbol.asyncDispose]();
+    await this.model?.[Symbol.asyncDispose]();
     await this.stage[Symbol.asyncDispose]();
   }
 }
+
+const MODEL = "gpt-6.1-sol";
 
 function serverOn(stage: Stage): Promise<HttpServer> {
   return startHttpServer({ stage, args: ["--approval-fallback", "hold"] });
