@@ -1,5 +1,6 @@
 import { createRoute, OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
-import type { Scope } from "../../agent/caller.js";
+import type { MiddlewareHandler } from "hono";
+import { checkScope, type Scope } from "../../agent/caller.js";
 import type { ApiEnv } from "../base/apiParts.js";
 import { ApiProblem } from "../base/problems.js";
 import { Problem } from "../schemas/common.js";
@@ -39,12 +40,24 @@ export function body<Schema extends z.ZodType>(schema: Schema) {
   return { required: true, content: { "application/json": { schema } } };
 }
 
-/** A route with its required scope. The agent checks that the caller has it, and gives the reason if not. */
+/** A route with its required scope, which is checked before anything else of the request. */
 export function scoped<const Path extends string, Route extends Omit<RouteConfig, "path">>(
   scope: Scope | "none",
   route: Route & { path: Path },
 ) {
-  return createRoute({ ...route, description: `Scope: ${scope === "none" ? "none" : `\`${scope}\``}.`, "x-scope": scope });
+  return createRoute({
+    ...route,
+    middleware: scope === "none" ? [] : [needs(scope)],
+    description: `Scope: ${scope === "none" ? "none" : `\`${scope}\``}.`,
+    "x-scope": scope,
+  });
+}
+
+function needs(scope: Scope): MiddlewareHandler<ApiEnv> {
+  return (c, next) => {
+    checkScope(c.env.caller, scope);
+    return next();
+  };
 }
 
 /** A group of routes with a common error format for invalid requests. */
