@@ -71,6 +71,19 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     ]);
   });
 
+  it("a browser whose clock is wrong shows times by the server's clock", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await page.clock.install({ time: Date.now() + 5 * 60 * 60_000 });
+    await page.reload();
+    await visitor.start("!shell touch late.txt\n!say in time", { cwd, policy: "untrusted" });
+    const card = page.getByRole("article", { name: "Run a command" });
+    await card.getByText(/^(30|29) min left$/).waitFor();
+    await card.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("in time", { exact: true }).waitFor();
+    await expect.poll(() => page.locator(".row[aria-current] .row-time").textContent()).toBe("now");
+  });
+
   it("a hidden tab lets go of its thread, and catches up when it is looked at", async () => {
     const threadId = await begin("!say seen");
     await using visitor = await stage.come();

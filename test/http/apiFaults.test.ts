@@ -112,3 +112,22 @@ it("a client that does not read events is cut off, and goes on after the last on
   // The final answer is complete, even if some of its deltas are no longer kept.
   expect(types.some((type) => type === "item.completed" || type === "reset")).toBe(true);
 });
+
+it("five hundred streams hear of every turn", async () => {
+  const gone = new AbortController();
+  const [streams, turns] = [500, 5];
+  const opened = Array.from({ length: streams }, () => fetch(`${server.origin}/api/v1/events?types=turn.ended`, { signal: gone.signal }));
+  const answers = await Promise.all(opened);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  const heard = answers.map(async ({ body }) => {
+    let ends = 0;
+    for await (const chunk of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+      ends += chunk.match(/^event: turn\.ended$/gm)?.length ?? 0;
+      if (ends >= turns) return ends;
+    }
+    return ends;
+  });
+  await Promise.all(Array.from({ length: turns }, () => start("!say x", { wait: 30 })));
+  expect(await Promise.all(heard)).toEqual(Array.from({ length: streams }, () => turns));
+  gone.abort();
+});

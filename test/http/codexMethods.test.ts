@@ -1,11 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { METHODS } from "../../src/codexrpc/codexRpc.js";
 import { type FrontEndClient, overHttp, overStdio, overWebSocket, told } from "../support/clients/frontEnds.js";
+import { eventually } from "../support/eventually.js";
+import { handshake, notice, rpc } from "../support/http/httpClient.js";
 import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
 import { ALICE, BOB, OPERATOR, threePrincipals } from "../support/http/threePrincipals.js";
 import { startServer } from "../support/processes/mcpServer.js";
+import { processesIn } from "../support/processes/processesIn.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage } from "../support/stage.js";
 
@@ -143,6 +147,61 @@ describe("callers over the network", () => {
       stdout: `${workspace}\n`,
       stderr: "",
     });
+  });
+
+  it("end a command that never ends by cancelling it", async () => {
+    await using server = await startForThree();
+    const { workspace } = server.running.stage;
+    using socket = await openSocket(server.origin, { headers: ALICE });
+    socket.send(handshake("hi"));
+    await socket.answerTo("hi");
+    const before = processesIn(workspace).length;
+    socket.send(rpc("run", "execOneOffCommand", { command: ["sleep", "86400"], timeoutMs: 3_600_000, cwd: workspace }));
+    await eventually("the command", () => processesIn(workspace).length > before || undefined);
+    socket.send(notice("notifications/cancelled", { requestId: "run" }));
+    await eventually("the end of the command", () => processesIn(workspace).length === before || undefined);
+    socket.send(rpc("after", "getUserAgent"));
+    await socket.answerTo("after");
+    // Who cancels a request gets no answer to it.
+    expect(socket.messages.filter(({ id }) => id === "run")).toEqual([]);
+  });
+
+  it("find the question of a client that went away without an answer, and decide it", async () => {
+    await using server = await startForThree();
+    const { workspace } = server.running.stage;
+    const gone = await overWebSocket(server, ALICE);
+    const { conversationId } = await gone.request("newConversation", { approvalPolicy: "untrusted", sandbox: "workspace-write" });
+    await gone.request("addConversationListener", { conversationId });
+    await gone.request("sendUserMessage", { conversationId, items: text("!shell touch later.txt", "!say done") });
+    await told(gone, "execCommandApproval");
+    gone[Symbol.dispose]();
+    using back = await overHttp(server, ALICE);
+    await back.request("addConversationListener", { conversationId });
+    const asked = await told(back, "execCommandApproval");
+    expect(asked["params"]).toMatchObject({ conversation_id: conversationId, cwd: workspace });
+    await back.reply(asked["id"], { decision: "approved" });
+    await told(back, "codex/event/task_complete");
+    expect(existsSync(path.join(workspace, "later.txt"))).toBe(true);
+    // The turn has one end, and its events were told to the later one from its beginning.
+    expect(eventsOf(back, conversationId).map((msg) => valueAt(msg, "type"))).toEqual(
+      expect.arrayContaining(["task_started", "user_message", "exec_approval_request", "exec_command_end", "task_complete"]),
+    );
+  });
+
+  it("hear nothing of a conversation that is archived, and are refused one that is gone", async () => {
+    await using server = await startForThree();
+    using alice = await overHttp(server, ALICE);
+    const { conversationId, rolloutPath } = await alice.request("newConversation", {});
+    await alice.request("addConversationListener", { conversationId });
+    await alice.request("sendUserMessage", { conversationId, items: text("!say said") });
+    await told(alice, "codex/event/task_complete");
+    expect(await alice.request("archiveConversation", { conversationId, rolloutPath })).toEqual({});
+    const { subscriptionId } = await alice.request("addConversationListener", { conversationId });
+    expect(await alice.request("removeConversationListener", { subscriptionId })).toEqual({});
+    rmSync(path.join(server.running.stage.codexHome, "archived_sessions"), { recursive: true });
+    expect(valueAt(await alice.request("sendUserMessage", { conversationId, items: text("!say more") }), "error.message")).toBe(
+      `conversation not found: ${String(conversationId)}`,
+    );
   });
 
   it("are told 1,000 events of their conversation whole and in order, and an operator those of both", async () => {
