@@ -1,4 +1,4 @@
-import { type Caller, checkScope, hasScope } from "../../agent/caller.js";
+import { type Caller, hasScope } from "../../agent/caller.js";
 import type { ApiParts } from "../base/apiParts.js";
 import { ApiProblem } from "../base/problems.js";
 import { LoginBody, LoginCode } from "../schemas/server.js";
@@ -55,7 +55,6 @@ const OWN_USER = "local";
 
 /** The code's holder acts as the server's own user: no one else may get it, and no program inside a turn, whoever that turn is for. */
 function checkMayStandAsOwnUser(caller: Caller): void {
-  checkScope(caller, "manage");
   if (caller.inside || !(caller.principal === OWN_USER || hasScope(caller, "operator")))
     throw new ApiProblem(
       "login_refused",

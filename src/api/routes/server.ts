@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
-import { checkScope } from "../../agent/caller.js";
 import type { AccountState, KeyLimit } from "../../threads/engineServices.js";
 import type { ThreadSummary } from "../../threads/store.js";
 import type { RateLimitWindow } from "../../threads/usage.js";
@@ -116,12 +115,10 @@ export function serverRoutes(parts: ApiParts) {
       return c.json(await projectsOf(agent, ask), 200);
     })
     .openapi(METRICS, async (c) => {
-      checkScope(c.env.caller, "read");
       const { contentType, text } = await parts.metrics();
       return c.text(text, 200, { "content-type": contentType });
     })
     .openapi(DOCTOR, async (c) => {
-      checkScope(c.env.caller, "manage");
       if (!parts.examine) throw new ApiProblem("not_offered", "Run `codex-mcp-server doctor` on the server's machine.");
       const findings = (await parts.examine()).map(({ subject, verdict, text }) => ({ subject, verdict, text }));
       return c.json({ ok: findings.every(({ verdict }) => verdict !== "fails"), findings }, 200);
