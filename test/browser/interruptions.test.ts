@@ -6,7 +6,7 @@ import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.
 import { handshake, toolCall } from "../support/http/httpClient.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 
-describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", () => {
+describe.skipIf(isWithoutBrowser())("the console during interruptions", () => {
   let stage: ConsoleStage;
   let cwd: string;
 
@@ -30,11 +30,11 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     return String(valueAt(await api("POST", "/threads", { prompt, cwd, wait: 60 }), "thread.id"));
   }
 
-  it("says what to do first, where nothing was done yet", async () => {
+  it("shows how to begin if there are no threads", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await page.getByRole("heading", { name: "There are no threads yet" }).waitFor();
-    // Behind a proxy the server is below a path.
+    // The proxy serves it below a path.
     const sample = JSON.parse((await page.locator(".sample").textContent()) ?? "") as unknown;
     expect(valueAt(sample, "mcpServers.codex.url")).toBe(stage.front.address.replace("/console/", "/mcp"));
     expect(await visitor.accessibilityFaults()).toEqual([]);
@@ -44,7 +44,7 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     expect(await page.title()).toBe("New thread · codex-mcpd");
   });
 
-  it("a tab that slept for an hour shows what happened, once", async () => {
+  it("shows the events of an hour in which the tab slept, once", async () => {
     const threadId = await begin("!say before the sleep");
     await using visitor = await stage.come();
     const { page } = visitor;
@@ -71,7 +71,7 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     ]);
   });
 
-  it("a browser whose clock is wrong shows times by the server's clock", async () => {
+  it("uses the server's clock if the browser's clock is wrong", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await page.clock.install({ time: Date.now() + 5 * 60 * 60_000 });
@@ -84,7 +84,7 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     await expect.poll(() => page.locator(".row[aria-current] .row-time").textContent()).toBe("now");
   });
 
-  it("a hidden tab lets go of its thread, and catches up when it is looked at", async () => {
+  it("closes the stream of a hidden tab, and catches up when the tab is visible again", async () => {
     const threadId = await begin("!say seen");
     await using visitor = await stage.come();
     const { page } = visitor;
@@ -101,7 +101,7 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     expect(await page.getByText("seen", { exact: true }).count()).toBe(1);
   });
 
-  it("two browsers and an MCP client are asked: the first answer counts, and all three know it", async () => {
+  it("shows an answer in one browser to another browser, and withdraws the question from the MCP client", async () => {
     await using one = await stage.come();
     await using other = await stage.come();
     const { session = "" } = await stage.server.ask({ message: handshake(0, { capabilities: { elicitation: {} } }) });
@@ -124,7 +124,7 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     expect(valueAt(withdrawn, "params.requestId")).toBe(question["id"]);
   });
 
-  it("a thread that somebody else archives or removes says so to whoever looks at it", async () => {
+  it("says that the shown thread was archived or deleted elsewhere", async () => {
     const threadId = await begin("!say kept");
     await using visitor = await stage.come();
     const { page } = visitor;
@@ -139,7 +139,7 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     await visitor.picture("thread-gone");
   });
 
-  it("a long answer is shown up to a limit while it grows, and whole when that is wanted", async () => {
+  it("shows a long answer up to a limit while it is written, and all of it on request", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await visitor.start("!tokens 60000", { cwd });
@@ -150,7 +150,7 @@ describe.skipIf(isWithoutBrowser())("the console, whatever happens meanwhile", (
     await expect.poll(() => answer.textContent()).toContain("w59999");
   });
 
-  it("an answer of five megabytes can be read whole, and the page can still be used", async () => {
+  it("shows an answer of five megabytes on request, and remains usable", async () => {
     const threadId = await begin("!say short");
     const file = await findRollout(stage.stage.codexHome, threadIdOf(threadId));
     const text = Array.from({ length: 500_000 }, (_, at) => `word${String(at).padStart(6, "0")}`).join("\n");

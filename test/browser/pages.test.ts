@@ -25,7 +25,7 @@ const SIZES = {
 
 const REVIEW_INSTRUCTIONS = "Are the backups safe?";
 
-describe.skipIf(isWithoutBrowser())("every page, with threads as people have them", () => {
+describe.skipIf(isWithoutBrowser())("all pages with realistic threads", () => {
   let stage: ConsoleStage;
   const threads: Record<string, string> = {};
 
@@ -45,7 +45,7 @@ describe.skipIf(isWithoutBrowser())("every page, with threads as people have the
     return String(valueAt(started, "thread.id"));
   }
 
-  /** The same, once its question is open. */
+  /** The same; resolves when the thread asks its question. */
   async function asking(scene: Scene): Promise<string> {
     const threadId = await play(scene);
     while (valueAt(await api("GET", `/approvals?threadId=${threadId}`), "approvals.0.id") === undefined);
@@ -92,7 +92,7 @@ describe.skipIf(isWithoutBrowser())("every page, with threads as people have the
 
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  /** What the record of a thread of Codex has of an agent that its agent began. */
+  /** Appends a turn with a sub-agent, as Codex records it. */
   async function addHelper(threadId: string): Promise<void> {
     const file = await findRollout(stage.stage.codexHome, threadIdOf(threadId));
     const line = (type: string, payload: unknown) => `${JSON.stringify({ timestamp: new Date().toISOString(), type, payload })}\n`;
@@ -114,7 +114,7 @@ describe.skipIf(isWithoutBrowser())("every page, with threads as people have the
     );
   }
 
-  it("has a form that is filled in as its server means it", async () => {
+  it("answers a form of an MCP server with values of all supported types", async () => {
     const threadId = await play(FORM_SCENE);
     await using visitor = await stage.come();
     const { page } = visitor;
@@ -122,7 +122,7 @@ describe.skipIf(isWithoutBrowser())("every page, with threads as people have the
     const form = page.getByRole("article", { name: "Question from official" });
     expect(await form.getByLabel("Version").inputValue()).toBe("4.2.0");
     await form.getByRole("button", { name: "Answer" }).click();
-    // What is needed is not there yet.
+    // A required field is empty.
     expect(await form.locator("select:invalid").count()).toBe(1);
     await form.getByLabel("Channel").selectOption("beta");
     await form.getByLabel("jsr").check();
@@ -134,7 +134,7 @@ describe.skipIf(isWithoutBrowser())("every page, with threads as people have the
     for (const part of ['"action": "accept"', '"channel": "beta"', '"jsr"', '"draft": false']) expect(told).toContain(part);
   });
 
-  it.each(Object.entries(SIZES))("is whole and within the window: %s", async (name, { ...options }) => {
+  it.each(Object.entries(SIZES))("fit into the window and pass axe: %s", async (name, { ...options }) => {
     await using visitor = await stage.come(options);
     const { page } = visitor;
     const pages = [

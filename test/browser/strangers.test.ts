@@ -5,6 +5,7 @@ import path from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser, Visitor } from "../support/console/consoleBrowser.js";
+import { ConsoleFront } from "../support/console/consoleFront.js";
 import { isWithoutBrowser } from "../support/console/consoleStage.js";
 import { RawSocket } from "../support/http/httpRawSocket.js";
 import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
@@ -14,7 +15,7 @@ import { type Stage, setStage } from "../support/stage.js";
 const OPERATOR_TOKEN = "operator-token-0123456789abcdef";
 const WATCHER_TOKEN = "watcher-token-0123456789abcdef";
 
-describe.skipIf(isWithoutBrowser())("whoever is not logged in", () => {
+describe.skipIf(isWithoutBrowser())("a server with tokens", () => {
   let stage: Stage;
   let server: HttpServer;
   let browser: Browser;
@@ -42,7 +43,7 @@ describe.skipIf(isWithoutBrowser())("whoever is not logged in", () => {
     return answer.json();
   }
 
-  it("is shown how to log in, and gets in with a code once and with a token", async () => {
+  it("accepts a one-time code once, and a token, on its login page", async () => {
     const address = String(valueAt(await asOperator("/login/codes"), "address"));
     await using first = await Visitor.at(browser, address);
     await first.page.getByRole("heading", { name: "Nothing waits" }).waitFor();
@@ -60,13 +61,13 @@ describe.skipIf(isWithoutBrowser())("whoever is not logged in", () => {
     await field.fill(OPERATOR_TOKEN);
     await second.page.getByRole("button", { name: "Log in" }).click();
     await second.page.getByRole("heading", { name: "Nothing waits" }).waitFor();
-    // The token is in no place that scripts, histories or later users of the browser could read.
+    // Scripts, the history and later users of the browser cannot read the token.
     const kept = await second.page.evaluate("JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, location.href])");
     expect(kept).not.toContain(OPERATOR_TOKEN);
     expect(kept).toMatch(/^\[""/);
   });
 
-  it("may only watch with a token that may only watch, and is told so", async () => {
+  it("shows no buttons to a token without the scope `call`, and says why", async () => {
     const cwd = stage.workspace;
     const prompt = "!shell touch watched.txt\n!say done";
     await asOperator("/threads", { prompt, cwd, sandbox: "workspace-write", approvalPolicy: "untrusted" });
@@ -83,10 +84,57 @@ describe.skipIf(isWithoutBrowser())("whoever is not logged in", () => {
     await page.getByText("Your login may only watch.", { exact: true }).waitFor();
     expect([await page.getByPlaceholder("Reply").count(), await page.getByRole("button", { name: "Fork" }).count()]).toEqual([0, 0]);
     await visitor.picture("watcher");
+    await page.getByRole("link", { name: "Doctor" }).click();
+    await page.getByRole("alert").getByText("scope_missing").waitFor();
+    expect(await visitor.accessibilityFaults()).toEqual([]);
+    await visitor.picture("watcher-doctor");
+    await page.getByRole("link", { name: "New" }).click();
+    expect(await page.getByRole("button", { name: "Start" }).isDisabled()).toBe(true);
   });
 });
 
-describe.skipIf(isWithoutBrowser())("a page of another origin, in the browser of the server's own user", () => {
+describe.skipIf(isWithoutBrowser())("a restart of a server with tokens", () => {
+  it("asks for the login again, and then shows the same thread", async () => {
+    await using stage = await setStage();
+    const file = path.join(stage.root, "tokens");
+    await writeFile(file, `root ${OPERATOR_TOKEN} operator\n`, { mode: 0o600 });
+    const start = () => startHttpServer({ stage, args: ["--token-file", file] });
+    const browser = await launchBrowser();
+    let server = await start();
+    const front = await ConsoleFront.open(server.origin);
+    try {
+      const answer = await fetch(`${server.origin}/api/v1/threads`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${OPERATOR_TOKEN}`, "content-type": "application/json" },
+        body: JSON.stringify({ prompt: "!say before", cwd: stage.workspace, wait: 30 }),
+      });
+      const threadId = String(valueAt(await answer.json(), "thread.id"));
+      await using visitor = await Visitor.at(browser, `${front.address}#/thread/${threadId}`);
+      const { page } = visitor;
+      const logIn = async () => {
+        await page.getByLabel("One-time code or bearer token").fill(OPERATOR_TOKEN);
+        await page.getByRole("button", { name: "Log in" }).click();
+        await page.getByText("before", { exact: true }).waitFor();
+      };
+      await logIn();
+      server.running.process.kill("SIGKILL");
+      await server[Symbol.asyncDispose]();
+      await page.getByText("The server does not answer.").waitFor();
+      server = await start();
+      front.target = server.origin;
+      await logIn();
+      await page.getByPlaceholder("Reply").fill("!say after");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("after", { exact: true }).waitFor();
+    } finally {
+      await browser.close();
+      await front[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    }
+  });
+});
+
+describe.skipIf(isWithoutBrowser())("a page of another origin, in a browser of the server's own user", () => {
   let server: HttpServer;
   let browser: Browser;
   let elsewhere: Server;
@@ -105,7 +153,7 @@ describe.skipIf(isWithoutBrowser())("a page of another origin, in the browser of
     await server?.[Symbol.asyncDispose]();
   });
 
-  it("starts and reads nothing, and cannot put the console into a frame", async () => {
+  it("can neither start nor read threads, nor show the console in a frame", async () => {
     const context = await browser.newContext();
     const own = await context.newPage();
     await own.goto(`${server.origin}/console/`);
@@ -131,7 +179,7 @@ describe.skipIf(isWithoutBrowser())("a page of another origin, in the browser of
         }),
       ];
     })()`);
-    // What a page may send without being asked arrives, and is refused; its answer cannot be read.
+    // Requests that need no preflight reach the server, which refuses them; the page cannot read the response.
     expect(attempts).toEqual(["refused", ["opaque", 0], ["opaque", 0], "refused", "refused", "refused"]);
     const listed = await own.evaluate<unknown>(`fetch("../api/v1/threads").then((answer) => answer.json())`);
     expect(listed).toMatchObject({ threads: [] });
@@ -142,7 +190,7 @@ describe.skipIf(isWithoutBrowser())("a page of another origin, in the browser of
     await context.close();
   });
 
-  it("finds no file beside those of the console, whatever path it asks for", async () => {
+  it("gets no files except those of the console, whatever the path", async () => {
     const paths = [
       "../main.js",
       "%2e%2e/main.js",

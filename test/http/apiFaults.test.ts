@@ -113,7 +113,7 @@ it("a client that does not read events is cut off, and goes on after the last on
   expect(types.some((type) => type === "item.completed" || type === "reset")).toBe(true);
 });
 
-it("five hundred streams hear of every turn", async () => {
+it("500 event streams receive the end of every turn", async () => {
   const gone = new AbortController();
   const [streams, turns] = [500, 5];
   const opened = Array.from({ length: streams }, () => fetch(`${server.origin}/api/v1/events?types=turn.ended`, { signal: gone.signal }));

@@ -5,7 +5,7 @@ import { type HttpServer, startHttpServer } from "../support/http/httpServer.js"
 import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
 
-/** Which scope lets a caller use which operation. `none`: whoever is admitted. */
+/** The required scope of each operation. `none`: any authenticated caller. */
 const SCOPES = {
   none: ["getHealth", "getMe", "login", "logout"],
   read: [
@@ -41,7 +41,7 @@ const SCOPES = {
 } as const;
 const WORDS = ["read", "call", "manage"] as const;
 
-/** Valid bodies, so that nothing but the scope is wrong. */
+/** Valid bodies: only the scope is missing. */
 const BODIES: Readonly<Record<string, unknown>> = {
   createThread: { prompt: "!say x" },
   changeThread: { name: "taken" },
@@ -57,7 +57,7 @@ let threadId: string;
 beforeAll(async () => {
   stage = await setStage();
   const file = path.join(stage.root, "tokens");
-  // One person with a token for each set of scopes.
+  // Tokens of one principal, each with other scopes.
   const lines = [...WORDS.map((word) => WORDS.filter((other) => other !== word)), WORDS].map(
     (words) => `ann ${tokenWith(words)} ${words.join(" ")}\n`,
   );
@@ -115,7 +115,7 @@ it("the document names the scope of every operation", async () => {
   expect(named.sort()).toEqual(wanted.sort());
 });
 
-it("whoever lacks it is refused for that reason, on their own threads too, and nothing happens", async () => {
+it("requests without the scope are refused with scope_missing and have no effect, also on own threads", async () => {
   const refused = [];
   const restricted = (await operations()).filter(({ scope }) => scope !== "none");
   for (const { id, method, route, scope } of restricted) {

@@ -149,7 +149,7 @@ describe("callers over the network", () => {
     });
   });
 
-  it("end a command that never ends by cancelling it", async () => {
+  it("end a command by cancelling its request", async () => {
     await using server = await startForThree();
     const { workspace } = server.running.stage;
     using socket = await openSocket(server.origin, { headers: ALICE });
@@ -162,11 +162,11 @@ describe("callers over the network", () => {
     await eventually("the end of the command", () => processesIn(workspace).length === before || undefined);
     socket.send(rpc("after", "getUserAgent"));
     await socket.answerTo("after");
-    // Who cancels a request gets no answer to it.
+    // A cancelled request gets no response.
     expect(socket.messages.filter(({ id }) => id === "run")).toEqual([]);
   });
 
-  it("find the question of a client that went away without an answer, and decide it", async () => {
+  it("can answer the open question of a client that disconnected", async () => {
     await using server = await startForThree();
     const { workspace } = server.running.stage;
     const gone = await overWebSocket(server, ALICE);
@@ -182,13 +182,13 @@ describe("callers over the network", () => {
     await back.reply(asked["id"], { decision: "approved" });
     await told(back, "codex/event/task_complete");
     expect(existsSync(path.join(workspace, "later.txt"))).toBe(true);
-    // The turn has one end, and its events were told to the later one from its beginning.
+    // The later listener gets the turn from its start.
     expect(eventsOf(back, conversationId).map((msg) => valueAt(msg, "type"))).toEqual(
       expect.arrayContaining(["task_started", "user_message", "exec_approval_request", "exec_command_end", "task_complete"]),
     );
   });
 
-  it("hear nothing of a conversation that is archived, and are refused one that is gone", async () => {
+  it("can listen to an archived conversation, and get an error for a deleted one", async () => {
     await using server = await startForThree();
     using alice = await overHttp(server, ALICE);
     const { conversationId, rolloutPath } = await alice.request("newConversation", {});

@@ -7,7 +7,7 @@ import { Signal, useSignal } from "./signal.js";
 
 const NAME = "codex-mcpd";
 
-/** What the page shows, for the title of the tab and the browser's history; empty for the inbox. */
+/** The page's part of the tab's title; empty for the inbox. */
 const pageTitle = new Signal("");
 
 export function usePageTitle(title: string): void {

@@ -1,6 +1,6 @@
 import { ALL_THREADS, useHealth, useThreads } from "../state/queries.js";
 
-/** What to do first, where nothing has been done yet. */
+/** How to begin, shown while there are no threads. */
 export function Beginning() {
   const { data } = useThreads(ALL_THREADS);
   const { data: health } = useHealth();
@@ -16,7 +16,7 @@ export function Beginning() {
       <pre className="sample" tabIndex={0}>
         {JSON.stringify(client, null, 2)}
       </pre>
-      <p className="quiet">Its threads, and the questions that they ask, appear here while they run.</p>
+      <p className="quiet">The threads and questions of MCP clients appear here too.</p>
       {health?.engine === "scripted" && (
         <p className="quiet">
           This server has no model: it plays the lines of a prompt that begin with an exclamation mark. Try <code>!say hello</code>.

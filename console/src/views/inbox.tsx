@@ -93,7 +93,7 @@ function useFocusKept(list: React.RefObject<HTMLDivElement | null>, heading: Rea
   }, [list, heading]);
 }
 
-/** The turns that need nobody. */
+/** Running turns without an open question. */
 function Running() {
   const { data } = useThreads(ALL_THREADS);
   const running = data?.pages.flatMap(({ threads }) => threads).filter(({ state }) => state === "running") ?? [];

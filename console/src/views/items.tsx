@@ -54,7 +54,9 @@ export const ItemView = memo(function ItemView({ item: given, threadId, folder }
         </time>
       )}
       {bodyOf(item, { threadId, folder })}
-      {given.truncated && !whole.data && given.status === "running" && <p className="quiet">Too long to be shown while it grows.</p>}
+      {given.truncated && !whole.data && given.status === "running" && (
+        <p className="quiet">The rest is shown when the answer is complete.</p>
+      )}
       {given.truncated && !whole.data && given.status !== "running" && (
         <button type="button" onClick={() => setWhole(true)} disabled={whole.isFetching}>
           {whole.isFetching ? "Reading…" : "Truncated: show everything"}

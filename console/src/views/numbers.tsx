@@ -94,7 +94,7 @@ export function Numbers() {
       </h2>
       <p className="quiet">
         {known.length < 2
-          ? "The first values come now; the lines begin with this visit."
+          ? "The plots begin when this page is first opened."
           : `The last ${duration((known.at(-1)?.at ?? 0) - (known[0]?.at ?? 0))}.`}
       </p>
       <Trouble error={error} />

@@ -138,7 +138,7 @@ export class StoredItems {
   #answered(id: string | undefined, text: string): void {
     const shown = this.#cut(text);
     const last = this.#items.at(-1);
-    // A review is also kept as a message, for the model.
+    // The text of a review is also recorded as a message for the model.
     if (last?.type === "review" && last.text === shown.text) return;
     this.#put(id, { type: "agentMessage", status: "completed", ...shown });
   }

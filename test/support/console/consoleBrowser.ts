@@ -53,7 +53,7 @@ export class Visitor implements AsyncDisposable {
     return visitor;
   }
 
-  /** At whatever page this address shows. */
+  /** Opens this address, without waiting for a page of the console. */
   static async at(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(15_000);

@@ -47,7 +47,7 @@ export class ConsoleFront implements AsyncDisposable {
     this.#server.closeAllConnections();
   }
 
-  /** Open event streams stay open, and nothing comes on them any more: as after a sleep, when the other side has long gone. */
+  /** Keeps open event streams open without sending anything more, as after a sleep of the machine. */
   mute(): void {
     for (const mute of this.#streams) mute();
   }

@@ -31,7 +31,7 @@ export class ConsoleStage implements AsyncDisposable {
     return new ConsoleStage(await launchBrowser(), stage, server, await ConsoleFront.open(server.origin), undefined);
   }
 
-  /** The same with three projects, an MCP server for the agent, and a model that plays these scenes when it is given their prompts. */
+  /** The same with three projects, an MCP server for the agent, and a model that plays these scenes. */
   static async openScenes(scenes: readonly Pick<Scene, "prompt" | "script">[]): Promise<ConsoleStage> {
     const program = fileURLToPath(new URL("../../programs/mcpServerOfficial.mjs", import.meta.url));
     const tools = `[mcp_servers.official]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(program)}]\n`;

@@ -3,7 +3,7 @@ import path from "node:path";
 import { ScriptedModel, type ScriptRequest } from "../../../src/engines/native/scripted/scriptedModel.js";
 import { isRecord } from "../scenarios/scenario.js";
 
-/** A prompt as people write it, and what the model makes of it. */
+/** A realistic prompt, and the script that the model plays for it. */
 export interface Scene {
   readonly folder: string;
   readonly prompt: string;
@@ -162,7 +162,7 @@ export async function furnishProjects(workspace: string): Promise<void> {
   }
 }
 
-/** A model that knows what to make of prompts which have no script in them. */
+/** A model that plays a script for each known prompt, so that prompts can be realistic. */
 export class SceneModel {
   readonly #model = new ScriptedModel();
   readonly #scripts: ReadonlyMap<string, readonly string[]>;
