@@ -268,7 +268,7 @@ function legacyCompleted(item: Item): EventMsg[] {
 function shownItem(item: RawItem): RawItem {
   switch (item.type) {
     case "message":
-      return { type: "message", role: item["role"], content: shownContent(item["content"]) };
+      return { type: "message", role: item["role"], content: shownContent(item["content"]), ...endOfTurn(item) };
     case "reasoning":
       return {
         type: "reasoning",
@@ -287,6 +287,11 @@ function shownItem(item: RawItem): RawItem {
       return { ...shown, type: item.type };
     }
   }
+}
+
+/** Whether the model says that its turn is over. */
+function endOfTurn({ end_turn }: RawItem): { readonly end_turn?: boolean } {
+  return typeof end_turn === "boolean" ? { end_turn } : {};
 }
 
 function shownContent(content: unknown): unknown {

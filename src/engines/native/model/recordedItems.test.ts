@@ -17,10 +17,19 @@ describe("an item as Codex 0.92.0 read it", () => {
     ],
     ["a summary", { type: "compaction", encrypted_content: "x", status: "completed" }, { type: "compaction", encrypted_content: "x" }],
     [
+      "a summary under its older name",
+      { type: "compaction_summary", encrypted_content: "x" },
+      { type: "compaction", encrypted_content: "x" },
+    ],
+    ["reasoning without a summary", { type: "reasoning", id: "r", encrypted_content: "x" }, undefined],
+    ["reasoning whose summary is of another kind", { type: "reasoning", summary: [{ type: "text", text: "a" }] }, undefined],
+    ["a snapshot without its commit", { type: "ghost_snapshot" }, undefined],
+    [
       "a search of another kind",
       { type: "web_search_call", action: { type: "dream" } },
       { type: "web_search_call", action: { type: "other" } },
     ],
+    ["a search whose action is null", { type: "web_search_call", id: "w", action: null }, { type: "web_search_call", id: "w" }],
     [
       "several queries",
       { type: "web_search_call", id: "w", action: { type: "search", queries: ["a", "b"] } },
@@ -35,6 +44,8 @@ describe("an item as Codex 0.92.0 read it", () => {
     { type: "function_call", call_id: "c", name: "shell", arguments: "{}" },
     { type: "custom_tool_call", call_id: "c", name: "apply_patch", input: "" },
     { type: "reasoning", summary: [] },
+    { type: "reasoning", summary: [{ type: "summary_text", text: "a" }] },
+    { type: "ghost_snapshot", ghost_commit: { id: "abc", parent: null } },
     { type: "web_search_call", id: "w", action: { type: "find_in_page", url: "u", pattern: "p" } },
   ])("stays as it came: $type", (item) => {
     expect(recordedItem(item)).toEqual(item);

@@ -17,12 +17,14 @@ export function recordedItem(raw: RawItem): RawItem | undefined {
     case "custom_tool_call_output":
       return hasTexts(raw, "call_id") ? { type: raw.type, call_id: raw["call_id"], output: raw["output"] } : undefined;
     case "web_search_call":
-      return isFields(raw["action"]) ? { ...raw, action: recordedAction(raw["action"]) } : raw;
+      return recordedSearch(raw);
     case "compaction":
-      return hasTexts(raw, "encrypted_content") ? { type: raw.type, encrypted_content: raw["encrypted_content"] } : undefined;
+    case "compaction_summary":
+      return hasTexts(raw, "encrypted_content") ? { type: "compaction", encrypted_content: raw["encrypted_content"] } : undefined;
     case "ghost_snapshot":
-      return undefined;
+      return isFields(raw["ghost_commit"]) && hasTexts(raw["ghost_commit"], "id") ? raw : undefined;
     case "reasoning":
+      return Array.isArray(raw["summary"]) && raw["summary"].every(isSummaryPart) ? raw : undefined;
     case "local_shell_call":
       return raw;
     default:
@@ -36,10 +38,19 @@ const ACTION_FIELDS: Readonly<Record<string, readonly string[]>> = {
   find_in_page: ["url", "pattern"],
 };
 
+function recordedSearch(raw: RawItem): RawItem {
+  const { action, ...rest } = raw;
+  return isFields(action) ? { ...raw, action: recordedAction(action) } : rest;
+}
+
 function recordedAction(action: Fields): Fields {
   const known = ACTION_FIELDS[String(action["type"])];
   if (!known) return { type: "other" };
   return Object.fromEntries(["type", ...known].filter((name) => name in action).map((name) => [name, action[name]]));
+}
+
+function isSummaryPart(part: unknown): boolean {
+  return isFields(part) && part["type"] === "summary_text" && hasTexts(part, "text");
 }
 
 const TEXT_PARTS = ["input_text", "output_text"];
