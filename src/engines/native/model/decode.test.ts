@@ -255,7 +255,7 @@ describe("an event of a Responses stream", () => {
       "stream disconnected before completion: It broke.",
       "stream",
     ],
-    [{ type: "response.failed" }, "stream disconnected before completion: the model's answer failed", "stream"],
+    [{ type: "response.failed" }, "stream disconnected before completion: response.failed event received", "stream"],
     [
       { type: "error", error: { code: "insufficient_quota", message: "none left" } },
       "Quota exceeded. Check your plan and billing details.",

@@ -28,6 +28,22 @@ describe("a refused request", () => {
     expect(refused(status)).toEqual({ message, info: "other", retry });
   });
 
+  it.each([
+    [{ "x-request-id": "req_1", "cf-ray": "ray" }, ", request id: req_1"],
+    [{ "cf-ray": "ray" }, ", request id: ray"],
+    [{ "x-request-id": "" }, ""],
+  ])("names the provider's id for it: %j", (headers, named) => {
+    const { message } = failureOfStatus({ status: 503, headers, body: "busy", url: "http://x/v1/responses" });
+    expect(message).toBe(`unexpected status 503 Service Unavailable: busy, url: http://x/v1/responses${named}`);
+  });
+
+  it.each([
+    [418, "418 I'm a teapot"],
+    [509, "509 <unknown status code>"],
+  ])("with status %i is worded as Codex words it", (status, phrase) => {
+    expect(failureOfStatus({ status, headers: {}, body: "", url: "u" }).message).toBe(`unexpected status ${phrase}: , url: u`);
+  });
+
   it("with status 500 speaks of high demand", () => {
     expect(refused(500)).toEqual({
       message: "We're currently experiencing high demand, which may cause temporary errors.",
@@ -128,7 +144,7 @@ describe("a failed answer", () => {
     ],
     [
       { code: "invalid_prompt", message: "" },
-      { message: "the model's answer failed", info: "other", retry: "never" },
+      { message: "Invalid request.", info: "other", retry: "never" },
     ],
     [
       { code: "server_error", message: "MESSAGE" },
@@ -138,8 +154,8 @@ describe("a failed answer", () => {
       { code: "server_error", message: "Please try again in 5s." },
       { message: "stream disconnected before completion: Please try again in 5s.", info: "other", retry: "stream" },
     ],
-    [undefined, { message: "stream disconnected before completion: the model's answer failed", info: "other", retry: "stream" }],
-    ["text", { message: "stream disconnected before completion: the model's answer failed", info: "other", retry: "stream" }],
+    [undefined, { message: "stream disconnected before completion: response.failed event received", info: "other", retry: "stream" }],
+    ["text", { message: "stream disconnected before completion: response.failed event received", info: "other", retry: "stream" }],
   ])("%j", (error, failure) => {
     expect(told(failureOfResponse(error))).toEqual(failure);
   });

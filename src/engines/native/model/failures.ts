@@ -13,7 +13,7 @@ interface RefusedAnswer {
 
 /** An HTTP error status → the failure, in Codex's wording. */
 export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): ModelFailure {
-  const phrase = `${status} ${STATUS_CODES[status] ?? "<unknown status code>"}`;
+  const phrase = `${status} ${REASONS[status] ?? STATUS_CODES[status] ?? "<unknown status code>"}`;
   const retryAfterMs = readRetryAfter(headers, Date.now());
   const again = { status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   switch (status) {
@@ -47,7 +47,9 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
       });
     default:
       return new ModelFailure(
-        isBlockedByCloudflare(status, body) ? blockedText(phrase, url) : `unexpected status ${phrase}: ${body}, url: ${url}`,
+        isBlockedByCloudflare(status, body)
+          ? blockedText(phrase, url)
+          : `unexpected status ${phrase}: ${body}, url: ${url}${requestIdIn(headers)}`,
         {
           retry: isPassing(status) ? "request" : "never",
           missesModel: [403, 404, 410].includes(status) && saysModelIsMissing(body),
@@ -55,6 +57,15 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
         },
       );
   }
+}
+
+/** Reason phrases that Codex words differently from Node. */
+const REASONS: Readonly<Record<number, string>> = { 418: "I'm a teapot", 509: "<unknown status code>" };
+
+/** The provider's name for the request: its support asks for it. */
+function requestIdIn(headers: ResponseHeaders): string {
+  const id = headers["x-request-id"] ?? headers["cf-ray"];
+  return typeof id === "string" && id !== "" ? `, request id: ${id}` : "";
 }
 
 /** The Responses API's error for an unreadable image. */
@@ -85,10 +96,10 @@ export function failureOfResponse(error: unknown): ModelFailure {
         info: "usage_limit_exceeded",
       });
     case "invalid_prompt":
-      return new ModelFailure(message, { retry: "never" });
+      return new ModelFailure(message ?? "Invalid request.", { retry: "never" });
     default: {
-      const retryAfterMs = code === "rate_limit_exceeded" ? delayInText(message) : undefined;
-      return new ModelFailure(`stream disconnected before completion: ${message}`, {
+      const retryAfterMs = code === "rate_limit_exceeded" ? delayInText(message ?? "") : undefined;
+      return new ModelFailure(`stream disconnected before completion: ${message ?? "response.failed event received"}`, {
         retry: "stream",
         missesModel: MISSING_MODEL_CODES.has(code),
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -191,11 +202,11 @@ function parseError(body: string): Record<string, unknown> | undefined {
   }
 }
 
-function readError(error: unknown): { code: string; message: string } {
+function readError(error: unknown): { readonly code: string; readonly message: string | undefined } {
   const { code, message } = typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
   return {
     code: typeof code === "string" ? code : "",
-    message: typeof message === "string" && message !== "" ? message : "the model's answer failed",
+    message: typeof message === "string" && message !== "" ? message : undefined,
   };
 }
 

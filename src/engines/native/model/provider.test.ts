@@ -33,6 +33,12 @@ describe("the address of a provider", () => {
     expect(shownUrl(url)).toBe("https://model:8443/v1/responses");
   });
 
+  it("is shown with the version of the API", () => {
+    const queryParams = { "api-version": "2026-01-01", key: "secret" };
+    const url = endpoint(providerWith({ baseUrl: "https://model/v1", queryParams }), "responses");
+    expect(shownUrl(url)).toBe("https://model/v1/responses?api-version=2026-01-01");
+  });
+
   it.each(["", "model/v1", "localhost:11434/v1", "ftp://model/v1"])(
     "that is no web address is a failure with the remedy: %s",
     (baseUrl) => {
@@ -234,6 +240,7 @@ it.each([
   {},
   { "content-type": "text/event-stream" },
   { "x-codex-primary-window-minutes": "300" },
+  { "x-codex-primary-used-percent": "0", "x-codex-primary-window-minutes": "0" },
   { "x-codex-primary-used-percent": "much" },
   { "x-codex-primary-used-percent": " " },
   { "x-codex-primary-used-percent": ["1", "2"] },

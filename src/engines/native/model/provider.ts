@@ -22,10 +22,14 @@ function baseUrlOf({ id, baseUrl }: ModelProvider): URL {
   });
 }
 
-/** The URL without its query and credentials, which may be secret. */
+/** The URL without its credentials and query, which may be secret, except for the version of the API. */
 export function shownUrl(url: URL): string {
-  return `${url.protocol}//${url.host}${url.pathname}`;
+  const version = url.searchParams.get(VERSION_PARAMETER);
+  const query = version === null ? "" : `?${VERSION_PARAMETER}=${encodeURIComponent(version)}`;
+  return `${url.protocol}//${url.host}${url.pathname}${query}`;
 }
+
+const VERSION_PARAMETER = "api-version";
 
 /** The headers for a provider, including its credentials. Throws `ModelFailure` when those are missing. */
 export function providerHeaders(provider: ModelProvider, sources: CredentialSources): Record<string, string> {
@@ -139,11 +143,11 @@ export function readRateLimits(headers: ResponseHeaders): RateLimits | undefined
 function readWindow(headers: ResponseHeaders, which: "primary" | "secondary"): RateLimitWindow | null {
   const used = readNumber(headers[`x-codex-${which}-used-percent`]);
   if (used === null) return null;
-  return {
-    used_percent: used,
-    window_minutes: readNumber(headers[`x-codex-${which}-window-minutes`]),
-    resets_at: readNumber(headers[`x-codex-${which}-reset-at`]),
-  };
+  const window_minutes = readNumber(headers[`x-codex-${which}-window-minutes`]);
+  const resets_at = readNumber(headers[`x-codex-${which}-reset-at`]);
+  // Accounts without this window get zeros.
+  if (used === 0 && !window_minutes && resets_at === null) return null;
+  return { used_percent: used, window_minutes, resets_at };
 }
 
 function readCredits(headers: ResponseHeaders): RateLimits["credits"] {
