@@ -183,6 +183,9 @@ async function* readAnswer(
   }
 }
 
+/** A part of an item that is still streamed. */
+type ItemPart = Extract<ModelEvent, { type: "textDelta" | "summaryDelta" | "reasoningTextDelta" | "summaryPartAdded" }>;
+
 /** Turns the events of one response into thread events, and adds its items to the history. */
 class AnswerReader {
   readonly #conversation: Conversation;
@@ -190,6 +193,8 @@ class AnswerReader {
   readonly #calls: AnswerCalls;
   #lastMessage: string | undefined;
   #itemId = "";
+  /** The item that has begun and not ended. */
+  #open: { readonly id: string } | undefined;
 
   constructor(conversation: Conversation, calls: AnswerCalls) {
     this.#conversation = conversation;
@@ -209,18 +214,10 @@ class AnswerReader {
   #takeOne(event: ModelEvent, out: ThreadEvent[]): void {
     switch (event.type) {
       case "textDelta":
-        // The log keeps every delta, so the deltas of an item share its id string.
-        if (event.itemId !== this.#itemId) this.#itemId = event.itemId;
-        out.push({ type: "messageDelta", itemId: this.#itemId, delta: event.delta });
-        return;
       case "summaryDelta":
-        out.push({ type: "reasoningDelta", itemId: event.itemId, summaryIndex: event.summaryIndex, delta: event.delta });
-        return;
       case "reasoningTextDelta":
-        out.push({ type: "rawReasoningDelta", itemId: event.itemId, contentIndex: event.contentIndex, delta: event.delta });
-        return;
       case "summaryPartAdded":
-        out.push({ type: "reasoningSectionBreak", itemId: event.itemId, summaryIndex: event.summaryIndex });
+        this.#takePart(event, out);
         return;
       case "accepted":
         this.#conversation.noteAccepted(event.rateLimits);
@@ -242,10 +239,33 @@ class AnswerReader {
     }
   }
 
+  /** Codex puts a part down to the item that is open, whatever id the part has, and drops it where none is open. */
+  #takePart(event: ItemPart, out: ThreadEvent[]): void {
+    const { asRecorded } = this.#conversation.settings;
+    if (asRecorded && !this.#open) return;
+    const itemId = (asRecorded ? this.#open?.id : undefined) ?? event.itemId;
+    switch (event.type) {
+      case "textDelta":
+        // The log keeps every delta, so the deltas of an item share its id string.
+        if (itemId !== this.#itemId) this.#itemId = itemId;
+        out.push({ type: "messageDelta", itemId: this.#itemId, delta: event.delta });
+        return;
+      case "summaryDelta":
+        out.push({ type: "reasoningDelta", itemId, summaryIndex: event.summaryIndex, delta: event.delta });
+        return;
+      case "reasoningTextDelta":
+        out.push({ type: "rawReasoningDelta", itemId, contentIndex: event.contentIndex, delta: event.delta });
+        return;
+      case "summaryPartAdded":
+        out.push({ type: "reasoningSectionBreak", itemId, summaryIndex: event.summaryIndex });
+    }
+  }
+
   #start(raw: RawItem, out: ThreadEvent[]): void {
     const item = this.#shown(raw);
     if (!item || this.#started.has(item.id)) return;
     this.#started.add(item.id);
+    this.#open = item;
     out.push({ type: "itemStarted", item });
   }
 
@@ -254,6 +274,7 @@ class AnswerReader {
     this.#start(raw, out);
     const item = this.#shown(raw);
     if (item) out.push({ type: "itemCompleted", item });
+    if (item) this.#open = undefined;
     // Some providers send no ids, so the next item may have the same empty id.
     if (item) this.#started.delete(item.id);
     if (item?.kind === "agentMessage") this.#lastMessage = this.#answerIn(item.texts) ?? this.#lastMessage;
