@@ -31,11 +31,17 @@ describe("readPlaces", () => {
     expect(faultOf(text)).toBe("none");
   });
 
+  it("knows which keys an object has twice", () => {
+    const read = readPlaces('{"a":1,"b":{"a":2,"a":3}}');
+    if (read instanceof JsonFault) throw new Error(read.message);
+    expect(read.repeated).toEqual([{ path: ["b", "a"], keyTo: 21 }]);
+  });
+
   it("knows where each value begins and ends", () => {
     const read = readPlaces('{"plan":[{"step":"a"}]}');
     if (read instanceof JsonFault) throw new Error(read.message);
-    expect(read.values.get(placeKey(["plan", 0, "step"]))).toEqual({ from: 17, to: 20 });
-    expect(read.values.get(placeKey(["plan", 0]))).toEqual({ from: 9, to: 21 });
+    expect(read.values.get(placeKey(["plan", 0, "step"]))).toEqual({ from: 17, to: 20, keyTo: 16 });
+    expect(read.values.get(placeKey(["plan", 0]))).toEqual({ from: 9, to: 21, keyTo: 0 });
   });
 
   it("counts lines, and bytes within one", () => {

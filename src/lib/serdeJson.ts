@@ -8,8 +8,16 @@ export class JsonFault {
 
 /** The positions of the values in a JSON text. */
 export interface JsonPlaces {
-  /** Path (keys joined by NUL) → start and end of the value. */
-  readonly values: ReadonlyMap<string, { readonly from: number; readonly to: number }>;
+  /** Path (keys joined by NUL) → start and end of the value, and the end of its key. */
+  readonly values: ReadonlyMap<string, JsonPlace>;
+  /** The keys that an object has twice. */
+  readonly repeated: readonly { readonly path: readonly PropertyKey[]; readonly keyTo: number }[];
+}
+
+interface JsonPlace {
+  readonly from: number;
+  readonly to: number;
+  readonly keyTo: number;
 }
 
 /** The key of a value in `JsonPlaces`. */
@@ -40,7 +48,8 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 class PlaceReader {
   readonly #text: string;
-  readonly #values = new Map<string, { from: number; to: number }>();
+  readonly #values = new Map<string, JsonPlace>();
+  readonly #repeated: { readonly path: readonly PropertyKey[]; readonly keyTo: number }[] = [];
   #at = 0;
 
   constructor(text: string) {
@@ -51,10 +60,10 @@ class PlaceReader {
     this.#value([]);
     this.#blank();
     if (this.#at < this.#text.length) this.#fail("trailing characters");
-    return { values: this.#values };
+    return { values: this.#values, repeated: this.#repeated };
   }
 
-  #value(path: readonly PropertyKey[]): void {
+  #value(path: readonly PropertyKey[], keyTo = 0): void {
     this.#blank();
     if (path.length >= DEEPEST) this.#fail("recursion limit exceeded");
     const from = this.#at;
@@ -68,7 +77,7 @@ class PlaceReader {
     else if (first === "n") this.#word("null");
     else if (/[-\d]/.test(first)) this.#number();
     else this.#fail("expected value");
-    this.#values.set(placeKey(path), { from, to: this.#at });
+    this.#values.set(placeKey(path), { from, to: this.#at, keyTo });
   }
 
   #object(path: readonly PropertyKey[]): void {
@@ -77,10 +86,12 @@ class PlaceReader {
       if (this.#peek("object") === "}") break;
       if (!isFirst) this.#separator("}", "object");
       if (this.#peek("object") !== '"') this.#fail(this.#text[this.#at] === "}" ? "trailing comma" : "key must be a string");
-      const key = this.#string();
+      const inner = [...path, this.#string()];
+      const keyTo = this.#at;
+      if (this.#values.has(placeKey(inner))) this.#repeated.push({ path: inner, keyTo });
       if (this.#peek("object") !== ":") this.#fail("expected `:`");
       this.#at++;
-      this.#value([...path, key]);
+      this.#value(inner, keyTo);
     }
     this.#at++;
   }

@@ -34,7 +34,7 @@ export function functionPatchTool(runtime: ToolRuntime): Tool {
   return {
     name: "apply_patch",
     async *run(args, ctx): ToolRun {
-      const read = readArguments(args, PatchArguments, ctx);
+      const read = readArguments(args, PatchArguments, ctx, { name: "ApplyPatchToolArgs", fields: ["input"] });
       if ("complaint" in read) return { output: read.complaint };
       return yield* applyPatch(read.value.input, { cwd: runtime.settings.cwd }, { runtime, ctx });
     },

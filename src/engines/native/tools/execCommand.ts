@@ -10,7 +10,7 @@ import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { type CommandRequest, forbiddenByRules, judge, refuse, userShell } from "./shell.js";
-import { readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
+import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
 const DEFAULT_OUTPUT_TOKENS = 10_000;
@@ -34,6 +34,13 @@ const WriteArguments = z.object({
   max_output_tokens: z.optional(z.nullable(z.number())),
 });
 
+const SHOWN_FIELDS = ["yield_time_ms", "max_output_tokens"];
+const EXEC_COMMAND: RecordedStruct = {
+  name: "ExecCommandArgs",
+  fields: ["cmd", "workdir", "shell", "login", "tty", ...SHOWN_FIELDS, "sandbox_permissions", "justification"],
+};
+const WRITE_STDIN: RecordedStruct = { name: "WriteStdinArgs", fields: ["session_id", "chars", ...SHOWN_FIELDS] };
+
 /** `exec_command` and `write_stdin`: commands that may outlive the call that started them. */
 export function execTools(runtime: ToolRuntime): Tool[] {
   const running: Running = new Map();
@@ -53,7 +60,7 @@ interface ExecContext {
 }
 
 async function* execCommand(args: string, context: ExecContext): ToolRun {
-  const read = readArguments(args, ExecArguments, context.ctx);
+  const read = readArguments(args, ExecArguments, context.ctx, EXEC_COMMAND);
   if ("complaint" in read) return { output: read.complaint };
   const { runtime, ctx } = context;
   const { cmd, workdir, shell, login, justification } = read.value;
@@ -102,7 +109,7 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext
 }
 
 async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext): ToolRun {
-  const read = readArguments(args, WriteArguments, ctx);
+  const read = readArguments(args, WriteArguments, ctx, WRITE_STDIN);
   if ("complaint" in read) return { output: read.complaint };
   const { session_id: id, chars, yield_time_ms: yieldTimeMs, max_output_tokens: tokens } = read.value;
   const left = running.get(id);

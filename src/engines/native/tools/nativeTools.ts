@@ -12,7 +12,7 @@ import { execTools } from "./execCommand.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
 import { PICTURE_LIMIT, pictureAddress } from "./pictures.js";
 import { shellCommandTool, shellTools } from "./shell.js";
-import { readArguments, type Tool, type ToolRun } from "./tool.js";
+import { type RecordedStruct, readArguments, type Tool, type ToolRun } from "./tool.js";
 import { type CurrentTurn, ToolRuntime } from "./toolRuntime.js";
 
 /** The built-in tools of one thread. */
@@ -51,11 +51,18 @@ const PlanArguments = z.strictObject({
   plan: z.array(z.strictObject({ step: z.string(), status: z.enum(["pending", "in_progress", "completed"]) })),
 });
 
+const PLAN: RecordedStruct = {
+  name: "UpdatePlanArgs",
+  fields: ["explanation", "plan"],
+  firstNeeded: 1,
+  entries: { plan: { name: "PlanItemArg", fields: ["step", "status"] } },
+};
+
 /** `update_plan`: the model's list of steps, shown to readers. */
 export const planTool: Tool = {
   name: "update_plan",
   async *run(args, ctx): ToolRun {
-    const read = readArguments(args, PlanArguments, ctx);
+    const read = readArguments(args, PlanArguments, ctx, PLAN);
     if ("complaint" in read) return { output: read.complaint };
     yield [{ type: "planUpdated", explanation: read.value.explanation ?? null, plan: read.value.plan }];
     return { output: "Plan updated" };
@@ -69,7 +76,7 @@ function viewImageTool(runtime: ToolRuntime): Tool {
   return {
     name: "view_image",
     async *run(args, ctx): ToolRun {
-      const read = readArguments(args, ImageArguments, ctx);
+      const read = readArguments(args, ImageArguments, ctx, { name: "ViewImageArgs", fields: ["path"] });
       if ("complaint" in read) return { output: read.complaint };
       const file = path.resolve(runtime.settings.cwd, read.value.path);
       let picture: RawItem;

@@ -22,7 +22,7 @@ import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
-import { readArguments, type Tool, type ToolContext, type ToolResult, type ToolRun } from "./tool.js";
+import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolResult, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -36,6 +36,10 @@ const COMMON = {
 };
 const ShellArguments = z.object({ ...COMMON, command: z.array(z.string()) });
 const ShellCommandArguments = z.object({ ...COMMON, command: z.string(), login: z.optional(z.nullable(z.boolean())) });
+
+const LATER_FIELDS = ["timeout_ms", "sandbox_permissions", "justification"];
+const SHELL: RecordedStruct = { name: "ShellToolCallParams", fields: ["command", "workdir", ...LATER_FIELDS] };
+const SHELL_COMMAND: RecordedStruct = { name: "ShellCommandToolCallParams", fields: ["command", "workdir", "login", ...LATER_FIELDS] };
 
 /** `shell`: a program and its arguments. Models trained on another name for it may use that. */
 export function shellTools(runtime: ToolRuntime): Tool[] {
@@ -53,14 +57,14 @@ export function shellCommandTool(runtime: ToolRuntime): Tool {
 }
 
 async function* runArgv(args: string, tool: string, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
-  const read = readArguments(args, ShellArguments, ctx);
+  const read = readArguments(args, ShellArguments, ctx, SHELL);
   if ("complaint" in read) return { output: read.complaint };
   const call = { ...common(read.value, runtime), tool, argv: read.value.command };
   return yield* run({ ...call, answer: (result) => shellAnswer(result, runtime.truncation) }, runtime, ctx);
 }
 
 async function* runScript(args: string, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
-  const read = readArguments(args, ShellCommandArguments, ctx);
+  const read = readArguments(args, ShellCommandArguments, ctx, SHELL_COMMAND);
   if ("complaint" in read) return { output: read.complaint };
   const { command, login } = read.value;
   const argv = [userShell(runtime.host.env), login === false ? "-c" : "-lc", command];

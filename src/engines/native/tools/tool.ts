@@ -44,11 +44,23 @@ export interface ToolContext {
   readonly asRecorded: boolean;
 }
 
+/** How Codex 0.92.0 names the arguments of a tool: its complaints show them. */
+export interface RecordedStruct {
+  readonly name: string;
+  /** In its order. */
+  readonly fields: readonly string[];
+  /** The place of the first field that may not be left out. */
+  readonly firstNeeded?: number;
+  /** The entries of lists, by the list's field. */
+  readonly entries?: Readonly<Record<string, RecordedStruct>>;
+}
+
 /** A call's validated arguments, or the error text that the model gets as its output. */
 export function readArguments<T extends z.ZodMiniType>(
   args: string,
   schema: T,
   { asRecorded }: Pick<ToolContext, "asRecorded">,
+  struct?: RecordedStruct,
 ): { readonly value: z.infer<T> } | { readonly complaint: string } {
   const complain = (what: string) => ({ complaint: `failed to parse function arguments: ${what}` });
   let value: unknown;
@@ -59,11 +71,28 @@ export function readArguments<T extends z.ZodMiniType>(
     if (fault instanceof JsonFault) return complain(`${fault.message} at ${lineAndColumn(args, fault.offset)}`);
     return complain(error instanceof Error ? error.message : String(error));
   }
+  const misread = asRecorded ? misreadByNode(args, struct) : undefined;
+  if (misread !== undefined) return complain(misread);
   const checked = schema.safeParse(value);
   if (checked.success) return { value: checked.data };
   const [issue] = checked.error.issues;
   if (!issue) return complain("invalid");
-  return complain(asRecorded ? recordedComplaint(issue, value, args) : complaint(issue, value));
+  return complain(asRecorded ? recordedComplaint(issue, value, { args, struct }) : complaint(issue, value));
+}
+
+/** What serde_json refuses and Node accepts: a field twice, and a fraction or an exponent in a whole number. */
+function misreadByNode(args: string, struct: RecordedStruct | undefined): string | undefined {
+  const places = readPlaces(args);
+  if (places instanceof JsonFault || !struct) return undefined;
+  const twice = places.repeated.find(({ path }) => path.length === 1 && struct.fields.includes(String(path[0])));
+  if (twice) return `duplicate field \`${String(twice.path[0])}\` at ${lineAndColumn(args, twice.keyTo)}`;
+  for (const field of struct.fields.filter((name) => WHOLE_NUMBERS[name] !== undefined)) {
+    const place = places.values.get(placeKey([field]));
+    const written = place ? args.slice(place.from, place.to) : "";
+    if (place && /^-?\d+(\.|[eE])/.test(written))
+      return `invalid type: floating point \`${written.toLowerCase()}\`, expected ${WHOLE_NUMBERS[field]} at ${lineAndColumn(args, place.to)}`;
+  }
+  return undefined;
 }
 
 /** Names the problem and its place, so that the model can correct it. */
@@ -80,24 +109,49 @@ function complaint(issue: z.core.$ZodIssue, value: unknown): string {
 }
 
 /** The same in serde_json's wording, which has positions in the text instead of field names. */
-function recordedComplaint(issue: z.core.$ZodIssue, value: unknown, args: string): string {
+function recordedComplaint(
+  issue: z.core.$ZodIssue,
+  value: unknown,
+  { args, struct }: { readonly args: string; readonly struct: RecordedStruct | undefined },
+): string {
   const places = readPlaces(args);
   if (places instanceof JsonFault) return complaint(issue, value);
   const given = givenAt(issue.path, value);
   const name = String(issue.path.at(-1) ?? "");
   const around = places.values.get(placeKey(issue.path.slice(0, -1)));
   const at = (offset = args.length) => ` at ${lineAndColumn(args, offset)}`;
+  const here = structAt(issue.path, struct);
+  if (issue.code === "unrecognized_keys" && here) {
+    const [unknown = ""] = issue.keys;
+    return `unknown field \`${unknown}\`, expected ${alternatives(here.fields)}${at(places.values.get(placeKey([...issue.path, unknown]))?.keyTo)}`;
+  }
+  if (here && given !== undefined && issue.code === "invalid_type") {
+    const { to } = places.values.get(placeKey(issue.path)) ?? {};
+    return `${Array.isArray(given) ? tooShort(given, here) : `invalid type: ${unexpected(given)}, expected struct ${here.name}`}${at(to)}`;
+  }
   if (given === undefined && name !== "") return `missing field \`${name}\`${at(around?.to)}`;
   const place = places.values.get(placeKey(issue.path));
   // serde_json reports objects and lists at their start, other values at their end.
   const read = at(typeof given === "object" && given !== null ? place?.from : place?.to);
   if (issue.code === "invalid_value") {
-    if (typeof given !== "string") return `expected value${at(place && place.from + 1)}`;
+    // serde_json looks for the one key of an object.
+    if (typeof given !== "string") return `expected value${at(place && place.from + (isFields(given) ? 2 : 1))}`;
     return `unknown variant \`${given}\`, expected ${alternatives(issue.values.map(String))}${read}`;
   }
   const kind = issue.code === "invalid_type" && !(Number.isInteger(given) && issue.expected === "int") ? "type" : "value";
   const expected = WHOLE_NUMBERS[name] ?? (issue.code === "invalid_type" ? (EXPECTED[issue.expected] ?? issue.expected) : "another");
   return `invalid ${kind}: ${unexpected(given)}, expected ${expected}${read}`;
+}
+
+function structAt(path: readonly PropertyKey[], struct: RecordedStruct | undefined): RecordedStruct | undefined {
+  if (path.length === 0) return struct;
+  return path.length === 2 ? struct?.entries?.[String(path[0])] : undefined;
+}
+
+/** serde reads a list as the fields in their order. */
+function tooShort(given: readonly unknown[], { name, fields, firstNeeded = 0 }: RecordedStruct): string {
+  const elements = fields.length === 1 ? "1 element" : `${fields.length} elements`;
+  return `invalid length ${Math.max(given.length, firstNeeded)}, expected struct ${name} with ${elements}`;
 }
 
 function givenAt(path: readonly PropertyKey[], value: unknown): unknown {
