@@ -29,8 +29,9 @@ describe("a refused request", () => {
   });
 
   it.each([
-    [{ "x-request-id": "req_1", "cf-ray": "ray" }, ", request id: req_1"],
-    [{ "cf-ray": "ray" }, ", request id: ray"],
+    [{ "x-request-id": "req_1", "cf-ray": "ray" }, ", request id: ray"],
+    [{ "x-request-id": "req_1" }, ", request id: req_1"],
+    [{ "x-oai-request-id": "req_2" }, ", request id: req_2"],
     [{ "x-request-id": "" }, ""],
   ])("names the provider's id for it: %j", (headers, named) => {
     const { message } = failureOfStatus({ status: 503, headers, body: "busy", url: "http://x/v1/responses" });

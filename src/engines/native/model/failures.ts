@@ -14,6 +14,7 @@ interface RefusedAnswer {
 /** An HTTP error status → the failure, in Codex's wording. */
 export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): ModelFailure {
   const phrase = `${status} ${REASONS[status] ?? STATUS_CODES[status] ?? "<unknown status code>"}`;
+  const asked = `url: ${url}${requestIdIn(headers)}`;
   const retryAfterMs = readRetryAfter(headers, Date.now());
   const again = { status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   switch (status) {
@@ -32,7 +33,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
     case 429:
       return (
         usageLimit(body, headers) ??
-        new ModelFailure(`exceeded retry limit, last status: ${phrase}`, {
+        new ModelFailure(`exceeded retry limit, last status: ${phrase}${requestIdIn(headers)}`, {
           retry: "requestOnly",
           info: { response_too_many_failed_attempts: { http_status_code: 429 } },
           ...again,
@@ -47,9 +48,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
       });
     default:
       return new ModelFailure(
-        isBlockedByCloudflare(status, body)
-          ? blockedText(phrase, url)
-          : `unexpected status ${phrase}: ${body}, url: ${url}${requestIdIn(headers)}`,
+        isBlockedByCloudflare(status, body) ? blockedText(phrase, asked) : `unexpected status ${phrase}: ${body}, ${asked}`,
         {
           retry: isPassing(status) ? "request" : "never",
           missesModel: [403, 404, 410].includes(status) && saysModelIsMissing(body),
@@ -64,8 +63,10 @@ const REASONS: Readonly<Record<number, string>> = { 418: "I'm a teapot", 509: "<
 
 /** The provider's name for the request: its support asks for it. */
 function requestIdIn(headers: ResponseHeaders): string {
-  const id = headers["x-request-id"] ?? headers["cf-ray"];
-  return typeof id === "string" && id !== "" ? `, request id: ${id}` : "";
+  const id = ["cf-ray", "x-request-id", "x-oai-request-id"]
+    .map((name) => headers[name])
+    .find((value) => typeof value === "string" && value);
+  return id === undefined ? "" : `, request id: ${String(id)}`;
 }
 
 /** The Responses API's error for an unreadable image. */
@@ -75,8 +76,8 @@ function isBlockedByCloudflare(status: number, body: string): boolean {
   return status === 403 && body.includes("Cloudflare") && body.includes("blocked");
 }
 
-function blockedText(phrase: string, url: string): string {
-  return `Access blocked by Cloudflare. This usually happens when connecting from a restricted region (status ${phrase}), url: ${url}`;
+function blockedText(phrase: string, asked: string): string {
+  return `Access blocked by Cloudflare. This usually happens when connecting from a restricted region (status ${phrase}), ${asked}`;
 }
 
 /** The error object of a `response.failed` (or `error`) event → the failure. */
