@@ -64,6 +64,10 @@ export class AnswerCalls {
 
   *#told(call: ToolCall, result: ToolResult): Generator<readonly ThreadEvent[]> {
     const remember = (item: RawItem) => this.#conversation.remember(item);
+    if (result.isUnseen) {
+      yield [this.#conversation.rememberUnseen(toolOutput(call, result.output))];
+      return;
+    }
     yield [remember(toolOutput(call, result.parts ?? result.output)), ...(result.after ?? []).map(remember)];
     if (result.endsTurn) throw new TurnStopped();
   }
@@ -75,6 +79,7 @@ export class AnswerCalls {
       signal.throwIfAborted();
       const tool = await this.#conversation.parts.threadTools.find(call.name, { signal });
       const asRecorded = this.#conversation.settings.asRecorded ?? false;
+      if (tool && asRecorded && isMisdirected(call)) return { output: "aborted", isUnseen: true };
       return tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember, asRecorded }) : { output: unsupported(call) };
     } catch (error) {
       if (signal.aborted) yield this.#aborted(call);
@@ -97,6 +102,11 @@ function abortedText({ name }: ToolCall, ms: number): string {
   if (SHELL_TOOLS.has(name)) return abortedAnswer(ms);
   const text = `aborted by user after ${(ms / 1000).toFixed(1)}s`;
   return name.startsWith("mcp__") ? `err: ${JSON.stringify(text)}` : text;
+}
+
+/** Codex 0.92.0 dropped free text for a tool that takes arguments; its model read that the call was aborted. */
+function isMisdirected({ outputType, name }: ToolCall): boolean {
+  return outputType === "custom_tool_call_output" && name !== "apply_patch";
 }
 
 function unsupported(call: ToolCall): string {

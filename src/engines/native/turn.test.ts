@@ -146,6 +146,15 @@ describe("a turn", () => {
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "then not" });
   });
 
+  it("as recorded: free text for a tool with arguments is dropped, and the model reads that it was aborted", async () => {
+    const made: RawItem = { type: "custom_tool_call", name: "update_plan", input: '{"plan":[]}', call_id: "c" };
+    const model = new PlannedModel(calls(made), says("then not"));
+    const events = await play(conversationWith(model));
+    const aborted = output("c", "aborted", "custom_tool_call_output");
+    expect(model.requests[1]?.input.at(-1)).toEqual(aborted);
+    expect(events.filter(({ type }) => ["planUpdated", "unseenItem"].includes(type))).toEqual([{ type: "unseenItem", item: aborted }]);
+  });
+
   it("does not keep a call waiting while the rest of the answer does not come", async () => {
     const waits = new AbortController();
     const cut = new ModelFailure("cut", { retry: "never" });
@@ -485,6 +494,18 @@ describe("one answer of the model", () => {
     const { events } = await drain(sample(conversationWith(model), unending));
     const oneItem = ["itemStarted", "itemCompleted", "rawItem"];
     expect(typesOf(events)).toEqual(["tokenCount", ...oneItem, ...oneItem, ...oneItem, "tokenCount"]);
+  });
+
+  it("names messages that come without ids, each by itself", async () => {
+    const { id: _, ...nameless } = assistant("x");
+    const delta: ModelEvent = { type: "textDelta", itemId: "", delta: "x" };
+    const model = new PlannedModel([accepted, { type: "itemAdded", item: nameless }, delta, done(nameless), done(nameless), completed()]);
+    const { events } = await drain(sample(conversationWith(model), unending));
+    const ids = events.flatMap((event) => {
+      if (event.type === "messageDelta") return [event.itemId];
+      return event.type === "itemStarted" || event.type === "itemCompleted" ? [event.item.id] : [];
+    });
+    expect([ids.length, new Set(ids.slice(0, 3)).size, new Set(ids.slice(3)).size, new Set(ids).size]).toEqual([5, 1, 1, 2]);
   });
 
   it("keeps unknown items for the model exactly", async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { assertNever } from "../../lib/assertNever.js";
 import { waitFor } from "../../lib/promises.js";
 import type { TurnContext } from "../../threads/engine.js";
@@ -194,7 +195,7 @@ class AnswerReader {
   #lastMessage: string | undefined;
   #itemId = "";
   /** The item that has begun and not ended. */
-  #open: { readonly id: string } | undefined;
+  #open: { readonly id: string; readonly isNamedByUs: boolean } | undefined;
 
   constructor(conversation: Conversation, calls: AnswerCalls) {
     this.#conversation = conversation;
@@ -243,7 +244,7 @@ class AnswerReader {
   #takePart(event: ItemPart, out: ThreadEvent[]): void {
     const { asRecorded } = this.#conversation.settings;
     if (asRecorded && !this.#open) return;
-    const itemId = (asRecorded ? this.#open?.id : undefined) ?? event.itemId;
+    const itemId = this.#open && (asRecorded || event.itemId === "") ? this.#open.id : event.itemId;
     switch (event.type) {
       case "textDelta":
         // The log keeps every delta, so the deltas of an item share its id string.
@@ -265,7 +266,7 @@ class AnswerReader {
     const item = this.#shown(raw);
     if (!item || this.#started.has(item.id)) return;
     this.#started.add(item.id);
-    this.#open = item;
+    this.#open = { id: item.id, isNamedByUs: isUnnamed(raw) };
     out.push({ type: "itemStarted", item });
   }
 
@@ -288,6 +289,16 @@ class AnswerReader {
   }
 
   #shown(raw: RawItem) {
-    return shownItem(raw, { showRawReasoning: this.#conversation.settings.showRawAgentReasoning });
+    const named = isUnnamed(raw) ? { ...raw, id: this.#idOfUnnamed() } : raw;
+    return shownItem(named, { showRawReasoning: this.#conversation.settings.showRawAgentReasoning });
   }
+
+  /** Some providers send no ids: readers still tell their messages apart. */
+  #idOfUnnamed(): string {
+    return this.#open?.isNamedByUs ? this.#open.id : randomUUID();
+  }
+}
+
+function isUnnamed({ type, id }: RawItem): boolean {
+  return type === "message" && typeof id !== "string";
 }

@@ -76,6 +76,10 @@ describe("a call in an item", () => {
       { callId: "c", name: "local_shell", args: '{"type":"exec","command":["ls"]}', outputType: "function_call_output" },
     ],
     [
+      { type: "local_shell_call", id: "l", action: { type: "exec", command: ["ls"] } },
+      { callId: "l", name: "local_shell", args: '{"type":"exec","command":["ls"]}', outputType: "function_call_output" },
+    ],
+    [
       { type: "local_shell_call", call_id: "c", action: { type: "exec", command: ["ls"], working_directory: "/x", timeout_ms: 5 } },
       {
         callId: "c",

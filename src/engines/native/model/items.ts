@@ -42,7 +42,12 @@ export function toolCallOf(raw: RawItem): ToolCall | undefined {
     case "custom_tool_call":
       return { callId, name: stringOf(raw["name"]), args: stringOf(raw["input"]), outputType: "custom_tool_call_output" };
     case "local_shell_call":
-      return { callId, name: "local_shell", args: JSON.stringify(shellArguments(raw["action"])), outputType: "function_call_output" };
+      return {
+        callId: callId || stringOf(raw["id"]),
+        name: "local_shell",
+        args: JSON.stringify(shellArguments(raw["action"])),
+        outputType: "function_call_output",
+      };
     default:
       return undefined;
   }
@@ -62,7 +67,12 @@ const ABSENT_IN_ACTION = { timeout_ms: null, working_directory: null, env: null,
 export function filledIn(raw: RawItem): RawItem {
   const { action } = raw;
   if (raw.type !== "local_shell_call" || !isFields(action)) return raw;
-  return { ...raw, action: { type: action["type"], command: action["command"], ...ABSENT_IN_ACTION, ...action } };
+  // Its output names the call by this id, and the item goes back without its own.
+  return {
+    ...raw,
+    call_id: raw["call_id"] ?? raw["id"],
+    action: { type: action["type"], command: action["command"], ...ABSENT_IN_ACTION, ...action },
+  };
 }
 
 /** The calls that have no output yet. */

@@ -30,6 +30,8 @@ export interface ToolResult {
   readonly parts?: readonly Fields[];
   /** Added for the model after the output. */
   readonly after?: readonly RawItem[];
+  /** The model gets the output, and readers of the turn do not see it. */
+  readonly isUnseen?: true;
   /** A person decided that the turn ends here. */
   readonly endsTurn?: true;
 }
