@@ -141,6 +141,8 @@ export const CATALOGUE: readonly CatalogueRow[] = [
   { name: /^gpt-\d/, traits: NEWER, source: "newer than this table: what the newest family can" },
 ];
 
+const UNLISTED_CODEX: ModelTraits = { ...CODEX, efforts: undefined, defaultEffort: undefined };
+
 /** Where Codex 0.92.0 differs from the table; used only when its behaviour must be reproduced. */
 const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
   {
@@ -150,7 +152,12 @@ const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
   },
   { name: /^o[34](?!\d)/, traits: { ...RECORDED_UNKNOWN, contextWindow: 200_000, reasoning: true }, source: CODEX_92 },
   { name: /^gpt-oss/, traits: { ...RECORDED_UNKNOWN, contextWindow: 96_000, patchTool: "function" }, source: CODEX_92 },
-  { name: /^exp-codex/, traits: { ...CODEX, efforts: undefined, defaultEffort: undefined, parallelToolCalls: true }, source: CODEX_92 },
+  { name: /^(exp-codex|codex-1p|bengalfox)/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true }, source: CODEX_92 },
+  { name: /^test-gpt-5/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true, patchTool: "none" }, source: CODEX_92 },
+  { name: /^codex-/, traits: UNLISTED_CODEX, source: CODEX_92 },
+  { name: /^boomslang/, traits: GPT_5_2, source: CODEX_92 },
+  { name: /^gpt-5-(?!codex)/, traits: { ...GPT_5, efforts: undefined, defaultEffort: undefined }, source: CODEX_92 },
+  { name: /^(gpt-4(?![.o])|o1)/, traits: RECORDED_UNKNOWN, source: CODEX_92 },
 ];
 
 /** The models that Codex 0.166.0 shows to users, in its order: the docs list their efforts. */
