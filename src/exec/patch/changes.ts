@@ -79,6 +79,15 @@ interface Tracked {
 /** The files changed by a turn's patches, as one diff in git's style between their content before and now. */
 export class TurnDiff {
   readonly #files = new Map<string, Tracked>();
+  #isAsRecorded = false;
+
+  /** To be called before a plan is applied: Codex 0.92.0 watched its files from then on, also when it was refused. */
+  note({ files }: { readonly files: readonly PlannedFile[] }): void {
+    this.#isAsRecorded = true;
+    for (const { path: file, before, shownPath } of files)
+      if (!this.#files.has(file)) this.#files.set(file, { first: before, latest: before, movedFrom: undefined, shownPath });
+  }
+
   /** To be called after a plan was applied. */
   add({ files }: { readonly files: readonly PlannedFile[] }): void {
     const origins = files.map(({ movedFrom }) =>
@@ -114,7 +123,9 @@ export class TurnDiff {
       return [{ from: { ...from, path: this.#nameOf(from.path) }, to: { path: this.#nameOf(target), content: file.latest } }];
     });
     const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map(fileDiff);
-    return diffs.join("") || undefined;
+    const whole = diffs.join("");
+    // It ended each file's diff with a line break, and an empty one, too, where nothing stood before it.
+    return (whole !== "" && this.#isAsRecorded && diffs[0] === "" ? "\n" : "") + whole || undefined;
   }
 
   /** Files in a git repository are named relative to its root, others by their absolute path. */

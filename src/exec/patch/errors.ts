@@ -22,10 +22,13 @@ type PatchFailure = "denied" | "changed" | "failed";
 export class PatchFailed extends AppError {
   readonly code = "patch_failed";
   readonly reason: PatchFailure;
+  /** What was attempted, without the reason why it failed. */
+  readonly attempt: string | undefined;
 
-  constructor(message: string, { reason, cause }: { reason: PatchFailure; cause?: unknown }) {
+  constructor(message: string, { reason, attempt, cause }: { reason: PatchFailure; attempt?: string | undefined; cause?: unknown }) {
     super(message, { cause });
     this.reason = reason;
+    this.attempt = attempt;
   }
 }
 
@@ -65,6 +68,6 @@ export async function orFail<T>(attempt: string, action: () => Promise<T>): Prom
     return await action();
   } catch (error) {
     if (error instanceof PatchFailed) throw error;
-    throw new PatchFailed(`${attempt}: ${systemReason(error)}`, { reason: "failed", cause: error });
+    throw new PatchFailed(`${attempt}: ${systemReason(error)}`, { reason: "failed", attempt, cause: error });
   }
 }

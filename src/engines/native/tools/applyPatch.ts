@@ -75,11 +75,15 @@ async function* applyPatch(text: string, { cwd, warning }: Where, running: Runni
   try {
     plan = await planPatch(parsePatch(text), { cwd, mayRead: runtime.files.mayRead, shownAsWritten: ctx.asRecorded });
   } catch (error) {
-    if (error instanceof EmptyPatch) return { output: "patch rejected: empty patch" };
+    if (error instanceof EmptyPatch) {
+      if (warning && ctx.asRecorded) yield [ctx.remember(warning)];
+      return { output: "patch rejected: empty patch" };
+    }
     if (error instanceof PatchInvalid) return { output: `apply_patch verification failed: ${error.message}` };
     throw error;
   }
   if (warning) yield [ctx.remember(warning)];
+  if (ctx.asRecorded) runtime.noteInTurnDiff(plan);
   return yield* applyPlanned(plan, running);
 }
 
@@ -109,6 +113,11 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
   }
   const denied = yield* write(plan, verdict === "ask" ? paths : [], running);
   if (denied === undefined) return { output: shellAnswer(success(plan), runtime.truncation) };
+  if (ctx.asRecorded && denied.attempt !== undefined) {
+    const said = `${denied.attempt}\n`;
+    yield [{ type: "commandOutput", callId, stream: "stderr", bytes: Buffer.from(said) }, ...(await failed(said))];
+    return { output: shellAnswer({ aggregatedOutput: said, exitCode: 1, durationMs: 0, ended: "exited" }, runtime.truncation) };
+  }
   if (denied.reason !== "denied" || runtime.settings.approvalPolicy === "never" || verdict === "ask") {
     yield await failed(denied.message);
     return { output: denied.message };

@@ -88,6 +88,11 @@ export class ToolRuntime {
   }
 
   /** Adds an applied patch to the diff of the running turn, and returns that diff. */
+  noteInTurnDiff(plan: PatchPlan): void {
+    this.#turnDiff ??= new TurnDiff();
+    this.#turnDiff.note(plan);
+  }
+
   addToTurnDiff(plan: PatchPlan): Promise<string | undefined> {
     this.#turnDiff ??= new TurnDiff();
     this.#turnDiff.add(plan);
