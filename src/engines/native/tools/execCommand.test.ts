@@ -81,7 +81,8 @@ describe("exec_command", () => {
   it("asks as a shell does", async () => {
     await using stage = await open("untrusted");
     const turn = await stage.use("exec_command", { cmd: "touch x" }, { answers: [{ kind: "denied", reason: "no" }] });
-    expect(turn.output).toBe("exec command rejected by user: no");
+    expect(turn.output).toBe(String.raw`exec_command failed: CreateProcess { message: "Rejected(\"rejected by user: no\")" }`);
+    expect(typesOf(turn.events).filter((type) => type.startsWith("command"))).toEqual([]);
     expect(turn.asked).toMatchObject([{ kind: "command", command: ["/bin/bash", "-lc", "touch x"] }]);
   });
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import path from "node:path";
+import { existsSync } from "node:fs";
 import * as z from "zod/mini";
 import { formattedOutput, sessionAnswer } from "../../../exec/output.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
@@ -9,7 +9,7 @@ import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
-import { type CommandRequest, forbiddenByRules, judge, refuse, userShell } from "./shell.js";
+import { type CommandRequest, execFailure, forbiddenByRules, judge, refuse, userShell, workingFolder } from "./shell.js";
 import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
@@ -67,7 +67,7 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   const request: CommandRequest = {
     tool: "exec_command",
     argv: [shell ?? userShell(runtime.host.env), login === false ? "-c" : "-lc", cmd],
-    cwd: path.resolve(runtime.settings.cwd, workdir ?? ""),
+    ...workingFolder(workdir, runtime),
     escalated: read.value.sandbox_permissions === "require_escalated",
     justification: justification ?? undefined,
     sessionId: runtime.sessions.reserve(),
@@ -76,6 +76,8 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   const forbidden = patch && (await forbiddenByRules(request.argv, runtime));
   if (forbidden !== undefined) return { output: forbidden };
   if (patch) return yield* patchThroughShell(patch, request, { runtime, ctx });
+  if (ctx.asRecorded && !existsSync(request.cwd))
+    return { output: execFailure("Failed to create unified exec process: No such file or directory (os error 2)") };
   const outcome = yield* judge(request, runtime, ctx);
   if ("refusal" in outcome) return outcome.refusal;
   return yield* start(read.value, { ...context, command: outcome.judged.command, sandboxed: outcome.permission.sandboxed });

@@ -84,13 +84,23 @@ async function* run(call: ShellCall, runtime: ToolRuntime, ctx: ToolContext): To
 function common(
   args: z.infer<z.ZodMiniObject<typeof COMMON>>,
   runtime: ToolRuntime,
-): Pick<ShellCall, "cwd" | "timeoutMs" | "escalated" | "justification"> {
+): Pick<ShellCall, "cwd" | "writtenCwd" | "timeoutMs" | "escalated" | "justification"> {
   return {
-    cwd: path.resolve(runtime.settings.cwd, args.workdir ?? ""),
+    ...workingFolder(args.workdir, runtime),
     timeoutMs: args.timeout_ms ?? args.timeout ?? DEFAULT_TIMEOUT_MS,
     escalated: args.sandbox_permissions === "require_escalated",
     justification: args.justification ?? undefined,
   };
+}
+
+/** Where a command runs, and how Codex 0.92.0 showed that: joined, without a look at dots. */
+export function workingFolder(
+  workdir: string | null | undefined,
+  { settings: { cwd } }: Pick<ToolRuntime, "settings">,
+): Pick<CommandRequest, "cwd" | "writtenCwd"> {
+  if (workdir === undefined || workdir === null) return { cwd };
+  const writtenCwd = path.isAbsolute(workdir) ? workdir : `${cwd.replace(/\/$/, "")}/${workdir}`;
+  return { cwd: path.resolve(cwd, workdir), writtenCwd };
 }
 
 export function userShell(env: NodeJS.ProcessEnv): string {
@@ -172,6 +182,8 @@ export interface CommandRequest {
   readonly tool: string;
   readonly argv: readonly string[];
   readonly cwd: string;
+  /** The same as the model wrote it. */
+  readonly writtenCwd?: string;
   readonly escalated: boolean;
   readonly justification?: string | undefined;
   /** The id of its session. */
@@ -219,18 +231,36 @@ export async function* judge(
     trusts: await runtime.trustedPrograms(call.argv, call.cwd),
   });
   if (verdict.kind === "refuse" && verdict.unannounced) return { refusal: { output: verdict.text } };
-  const { argv, cwd, sessionId } = call;
+  const { argv, sessionId } = call;
+  const cwd = (ctx.asRecorded ? call.writtenCwd : undefined) ?? call.cwd;
   const session = sessionId === undefined ? {} : { sessionId };
   const command: CommandCall = { callId: ctx.callId, ...session, command: argv, cwd, parsed: parsedCommand(argv, parser) };
   const judged: JudgedCommand = { call, command, runtime, ctx };
   const asks = verdict.kind === "ask" && !isApproved(judged, { staysInSandbox: verdict.sandboxedAfterwards });
   const onlyLooks = runtime.onlyLooks(call, parser);
-  yield [
-    { type: "commandStarted", ...command, ...(asks && { awaitsApproval: true as const }), ...(onlyLooks && { onlyLooks: true as const }) },
-  ];
-  if (verdict.kind === "refuse") return { refusal: yield* refuse({ ...lacking(verdict), refused: verdict.text, declined: true }, command) };
-  const permission = await permit(verdict, judged);
-  return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { judged, permission };
+  const started: ThreadEvent = {
+    type: "commandStarted",
+    ...command,
+    ...(asks && { awaitsApproval: true as const }),
+    ...(onlyLooks && { onlyLooks: true as const }),
+  };
+  // Codex 0.92.0 showed these commands only once they ran.
+  const isShownLate = ctx.asRecorded && call.tool === "exec_command";
+  if (!isShownLate) yield [started];
+  const permission: Permission | Refusal =
+    verdict.kind === "refuse" ? { ...lacking(verdict), refused: verdict.text, declined: true } : await permit(verdict, judged);
+  if (isShownLate && "refused" in permission) {
+    const output = execFailure(permission.refused.replace(/^exec command /, ""));
+    return { refusal: permission.endsTurn ? { output, endsTurn: true } : { output } };
+  }
+  if ("refused" in permission) return { refusal: yield* refuse(permission, command) };
+  if (isShownLate) yield [started];
+  return { judged, permission };
+}
+
+/** How Codex 0.92.0 told its model that `exec_command` ran nothing. */
+export function execFailure(why: string): string {
+  return `exec_command failed: CreateProcess { message: ${JSON.stringify(`Rejected(${JSON.stringify(why)})`)} }`;
 }
 
 /** The refusal of a command that the user's rules forbid, for commands that are not assessed otherwise. */
