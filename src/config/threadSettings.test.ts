@@ -226,6 +226,9 @@ describe("resolveFeatures", () => {
     [{ experimental_use_unified_exec_tool: true }, { unified_exec: true }],
     [{ include_apply_patch_tool: true }, { apply_patch_freeform: true }],
     [{ experimental_use_freeform_apply_patch: true }, { apply_patch_freeform: true }],
+    [{ features: { experimental_use_unified_exec_tool: true } }, { unified_exec: true }],
+    [{ features: { include_apply_patch_tool: true } }, { apply_patch_freeform: true }],
+    [{ features: { web_search: true } }, { web_search_request: true }],
     [{ include_apply_patch_tool: true, features: { apply_patch_freeform: false } }, {}],
   ])("reads the older switches in %j", (settings, changes) => {
     expect(resolveFeatures(settings)).toEqual({ ...UNCONFIGURED, ...changes });

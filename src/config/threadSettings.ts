@@ -121,7 +121,7 @@ function shellEnvironment(settings: ConfigTree, { listening = false }: Pick<Thre
 
 function compactPrompt(settings: ConfigTree): string | undefined {
   const written = textAt(settings, "compact_prompt")?.trim();
-  return written || textOfFile(settings, "experimental_compact_prompt_file", "compact prompt file");
+  return written || textOfFile(settings, "experimental_compact_prompt_file", "experimental compact prompt file");
 }
 
 function textOfFile(settings: ConfigTree, key: string, purpose: string): string | undefined {
@@ -143,7 +143,9 @@ function legacySwitches(settings: ConfigTree): Record<string, boolean | undefine
   const switches: Record<string, boolean | undefined> = {
     web_search_request: flagAt(tools, "web_search") ?? flagAt(tools, "web_search_request"),
   };
-  for (const [key, feature] of Object.entries(LEGACY_FEATURES)) switches[feature] ??= flagAt(settings, key);
+  const features = tableAt(settings, "features");
+  for (const [key, feature] of Object.entries(LEGACY_FEATURES)) switches[feature] ??= flagAt(features, key) ?? flagAt(settings, key);
+  switches["web_search_request"] ??= flagAt(features, "web_search");
   return switches;
 }
 
