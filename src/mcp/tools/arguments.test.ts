@@ -13,7 +13,7 @@ import { threadsTool } from "./threads.js";
 import { parseArguments } from "./tool.js";
 
 const CODEX = { ...codexOriginalTool, wording: { structName: "CodexToolCallParam", absent: "no arguments" } };
-const REPLY = { ...codexReplyOriginalTool, wording: { structName: "CodexToolCallReplyParam", absent: "no arguments" } };
+const REPLY = { ...codexReplyOriginalTool, wording: { structName: "CodexToolCallReplyParam", firstNeeded: 2, absent: "no arguments" } };
 
 const PREFIX = "Failed to parse configuration for Codex tool: ";
 const POLICIES = "`untrusted`, `on-failure`, `on-request`, `never`";
@@ -109,7 +109,7 @@ describe("bad arguments are refused in Codex's words", () => {
     [{ prompt: "go", threadId: 5 }, "invalid type: integer `5`, expected a string"],
     [{ prompt: "go", conversationId: 5 }, "invalid type: integer `5`, expected a string"],
     ["x", 'invalid type: string "x", expected struct CodexToolCallReplyParam'],
-    [[], "invalid length 0, expected struct CodexToolCallReplyParam with 3 elements"],
+    [[], "invalid length 2, expected struct CodexToolCallReplyParam with 3 elements"],
   ] as const)("of a reply, %j: %s", ([args, complaint]) => {
     expect(complaintOf(() => parseArguments(args, REPLY))).toBe(PREFIX + complaint);
   });

@@ -35,6 +35,7 @@ export const codexReplyTool = defineTool({
   order: 2,
   wording: {
     structName: "CodexToolCallReplyParam",
+    firstNeeded: 2,
     absent: "Missing arguments for codex-reply tool-call; the `threadId` field is required.",
   },
   answers: "the same, on that thread",

@@ -17,6 +17,7 @@ export const codexReplyOriginalTool = defineTool({
   order: 2,
   wording: {
     structName: "CodexToolCallReplyParam",
+    firstNeeded: 2,
     absent: "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required.",
   },
   answers: "the same, on that thread",

@@ -114,6 +114,8 @@ export function schemaOf(args: ToolArguments, { ignoresUnknown = false, listsNot
 export interface CodexWording {
   /** The name that Codex's errors give the arguments. */
   readonly structName: string;
+  /** The place of the struct's first field that may not be left out. */
+  readonly firstNeeded?: number;
   /** The error for a call without arguments. */
   readonly absent: string;
 }
@@ -170,7 +172,7 @@ function noMap(value: unknown, expected: ExpectedArguments): string {
   const { inputSchema, wording } = expected;
   if (!wording || !isRecorded(expected)) return `invalid type: ${received(value)}, expected a map of arguments`;
   return Array.isArray(value)
-    ? `invalid length ${value.length}, expected struct ${wording.structName} with ${Object.keys(inputSchema.properties).length} elements`
+    ? `invalid length ${Math.max(value.length, wording.firstNeeded ?? 0)}, expected struct ${wording.structName} with ${Object.keys(inputSchema.properties).length} elements`
     : `invalid type: ${unexpected(value)}, expected struct ${wording.structName}`;
 }
 

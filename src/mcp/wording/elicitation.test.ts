@@ -269,6 +269,7 @@ describe("an answer", () => {
     ],
     [{ action: "cancel", decision: "abort" }, ABORT],
     [{ decision: "cancel" }, NOBODY],
+    [{ decision: { approved_execpolicy_amendment: { proposed_execpolicy_amendment: [] } } }, { kind: "approved" }],
     // what nobody can read
     [{}, UNREADABLE],
     [null, UNREADABLE],
@@ -280,7 +281,6 @@ describe("an answer", () => {
     [{ decision: "__proto__" }, UNREADABLE],
     [{ decision: null, action: "accept" }, UNREADABLE],
     [{ decision: true }, UNREADABLE],
-    [{ decision: { approved_execpolicy_amendment: { proposed_execpolicy_amendment: [] } } }, UNREADABLE],
     [{ decision: { approved_execpolicy_amendment: { proposed_execpolicy_amendment: [1] } } }, UNREADABLE],
     [{ action: "accept", content: { decision: "whatever" } }, UNREADABLE],
     [{ action: "perhaps" }, UNREADABLE],

@@ -251,8 +251,9 @@ function decisionOf(value: unknown): ApprovalDecision {
   if (!isFields(value)) return unreadable();
   const amendment = value["approved_execpolicy_amendment"];
   const prefix = isFields(amendment) ? amendment["proposed_execpolicy_amendment"] : undefined;
-  if (Array.isArray(prefix) && prefix.every((word) => typeof word === "string") && prefix.length > 0)
-    return { kind: "approvedPrefix", prefix };
+  // Without words it is a yes to this command alone.
+  if (Array.isArray(prefix) && prefix.every((word) => typeof word === "string"))
+    return prefix.length > 0 ? { kind: "approvedPrefix", prefix } : { kind: "approved" };
   const denial = value["denied"];
   if (isFields(denial))
     return typeof denial["rejection"] === "string" ? { kind: "denied", reason: denial["rejection"] } : { kind: "denied" };

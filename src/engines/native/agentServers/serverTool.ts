@@ -110,8 +110,9 @@ export async function* shownCall(
 }
 
 /** A result as Codex writes it in events: the keys of content blocks are sorted, structured content is as it came. 0.92.0 left `_meta` out. */
-function shownResult({ _meta, ...result }: CallResult, { asRecorded }: Pick<ToolContext, "asRecorded">): Fields {
-  return { ...result, content: result.content.map(sortedKeys), ...(_meta !== undefined && !asRecorded && { _meta }) };
+function shownResult({ _meta, structuredContent, ...result }: CallResult, { asRecorded }: Pick<ToolContext, "asRecorded">): Fields {
+  const structured = structuredContent === undefined || structuredContent === null ? {} : { structuredContent };
+  return { ...result, content: result.content.map(sortedKeys), ...structured, ...(_meta !== undefined && !asRecorded && { _meta }) };
 }
 
 /** The result for the model: structured content if present, else the blocks, as JSON; images follow as images. */
