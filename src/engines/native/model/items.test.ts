@@ -171,6 +171,14 @@ describe("a conversation as the model sees it", () => {
     ]);
   });
 
+  it("as recorded, lacks what Codex 0.92.0 did not send back", () => {
+    const recorded = { truncation: { unit: "bytes", limit: 100 }, readsText: false } as const;
+    const system = { type: "message", role: "system", content: [{ type: "input_text", text: "s" }] };
+    const items = [{ type: "other" }, { type: "ghost_snapshot", ghost_commit: { id: "a" } }, system, message("user", "hi")];
+    expect(new History(items, recorded).items()).toEqual([message("user", "hi")]);
+    expect(new History([system]).items()).toEqual([system]);
+  });
+
   it("can be replaced as a whole", () => {
     const history = new History([message("user", "long ago")]);
     history.replace([message("user", "summary")]);

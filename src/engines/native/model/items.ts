@@ -130,6 +130,7 @@ export class History {
 
   append(items: readonly RawItem[]): void {
     for (const item of items) {
+      if (this.#recorded && isKeptBack(item)) continue;
       const text = JSON.stringify(this.#recorded ? asRecorded(asSent(item), this.#recorded) : asSent(item));
       this.#text += this.#text === "" ? text : `,${text}`;
     }
@@ -170,6 +171,11 @@ export interface RecordedRequests {
 
 /** Outputs were measured again with their framing, with a fifth more allowed. */
 const ALLOWANCE = 1.2;
+
+/** Codex 0.92.0 showed these and did not send them back: providers refuse kinds that they do not know. */
+function isKeptBack({ type, role }: RawItem): boolean {
+  return type === "other" || type === "ghost_snapshot" || (type === "message" && role === "system");
+}
 
 function asRecorded(item: RawItem, { truncation, readsText }: RecordedRequests): RawItem {
   switch (item.type) {

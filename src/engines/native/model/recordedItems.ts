@@ -22,7 +22,7 @@ export function recordedItem(raw: RawItem): RawItem | undefined {
     case "compaction_summary":
       return hasTexts(raw, "encrypted_content") ? { type: "compaction", encrypted_content: raw["encrypted_content"] } : undefined;
     case "ghost_snapshot":
-      return isFields(raw["ghost_commit"]) && hasTexts(raw["ghost_commit"], "id") ? raw : undefined;
+      return recordedSnapshot(raw);
     case "reasoning":
       return Array.isArray(raw["summary"]) && raw["summary"].every(isSummaryPart) ? raw : undefined;
     case "local_shell_call":
@@ -37,6 +37,10 @@ const ACTION_FIELDS: Readonly<Record<string, readonly string[]>> = {
   open_page: ["url"],
   find_in_page: ["url", "pattern"],
 };
+
+function recordedSnapshot({ type, ghost_commit }: RawItem): RawItem | undefined {
+  return isFields(ghost_commit) && hasTexts(ghost_commit, "id") ? { type, ghost_commit } : undefined;
+}
 
 function recordedSearch(raw: RawItem): RawItem {
   const { action, ...rest } = raw;

@@ -67,7 +67,7 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   const request: CommandRequest = {
     tool: "exec_command",
     argv: [shell ?? userShell(runtime.host.env), login === false ? "-c" : "-lc", cmd],
-    ...workingFolder(workdir, runtime),
+    ...workingFolder(workdir || undefined, runtime),
     escalated: read.value.sandbox_permissions === "require_escalated",
     justification: justification ?? undefined,
     sessionId: runtime.sessions.reserve(),

@@ -56,6 +56,7 @@ describe("readArguments", () => {
     ["[]", "invalid length 0, expected struct ShellToolCallParams with 3 elements at line 1 column 2"],
     ['{"command":["ls"],"timeout_ms":1.5}', "invalid type: floating point `1.5`, expected u64 at line 1 column 34"],
     ['{"command":["ls"],"timeout_ms":1e20}', "invalid type: floating point `1e20`, expected u64 at line 1 column 35"],
+    ['{"command":["ls"],"timeout_ms":100000000000000000000}', "invalid type: floating point `1e20`, expected u64 at line 1 column 52"],
     ['{"command":["ls"],"command":["id"]}', "duplicate field `command` at line 1 column 27"],
     ['{"command":["ls"],"sandbox_permissions":{}}', "expected value at line 1 column 42"],
   ])("says of %s where in the text it is wrong, as recorded", (args, said) => {

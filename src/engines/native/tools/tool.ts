@@ -91,8 +91,10 @@ function misreadByNode(args: string, struct: RecordedStruct | undefined): string
   for (const field of struct.fields.filter((name) => WHOLE_NUMBERS[name] !== undefined)) {
     const place = places.values.get(placeKey([field]));
     const written = place ? args.slice(place.from, place.to) : "";
-    if (place && /^-?\d+(\.|[eE])/.test(written))
-      return `invalid type: floating point \`${written.toLowerCase()}\`, expected ${WHOLE_NUMBERS[field]} at ${lineAndColumn(args, place.to)}`;
+    if (place && (/^-?\d+(\.|[eE])/.test(written) || Number(written) >= 2 ** 64)) {
+      const float = /[.eE]/.test(written) ? written.toLowerCase() : Number(written).toExponential().replace("+", "");
+      return `invalid type: floating point \`${float}\`, expected ${WHOLE_NUMBERS[field]} at ${lineAndColumn(args, place.to)}`;
+    }
   }
   return undefined;
 }
