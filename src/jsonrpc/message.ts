@@ -123,9 +123,6 @@ export function notificationText(method: string, params: unknown): string {
   return jsonText({ jsonrpc: "2.0", method, params });
 }
 
-/** A string, or an integer that may be beyond the safe range of a number. */
-const STRING_OR_LONG_INTEGER = /"(?:[^"\\]+|\\.)*"|-?\d{16,}(?![\d.eE])/g;
-
 /**
  * `JSON.parse` for messages. An integer beyond the safe range becomes a bigint where it identifies a request: ids are sent back, and the
  * sender would not recognise a rounded one. Everything else is as with `JSON.parse`.
@@ -133,10 +130,42 @@ const STRING_OR_LONG_INTEGER = /"(?:[^"\\]+|\\.)*"|-?\d{16,}(?![\d.eE])/g;
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (!(Array.isArray(value) ? value.some(hasRoundedId) : hasRoundedId(value))) return value;
-  const exact: unknown = JSON.parse(text.replace(STRING_OR_LONG_INTEGER, (token) => (token.startsWith('"') ? token : `"${token}"`)));
+  const exact: unknown = JSON.parse(withLongIntegersAsText(text));
   return Array.isArray(value)
     ? value.map((message, at) => withExactIds(message, Array.isArray(exact) ? exact[at] : undefined))
     : withExactIds(value, exact);
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const PART_OF_NUMBER = /[\d.eE+-]/;
+/** It may be beyond the safe range of a number. */
+const LONG_INTEGER = /^-?\d{16,}$/;
+
+/**
+ * Valid JSON with long integers as strings. Read in one pass: a caller's number may have millions of digits, and a pattern would try each of them
+ * as the beginning of another one.
+ */
+function withLongIntegersAsText(json: string): string {
+  const parts: string[] = [];
+  let taken = 0;
+  for (let at = 0; at < json.length; ) {
+    const begin = at;
+    if (json.charCodeAt(at) === QUOTE) at = endOfString(json, at);
+    else if (PART_OF_NUMBER.test(json.charAt(at))) {
+      while (PART_OF_NUMBER.test(json.charAt(at))) at++;
+      const number = json.slice(begin, at);
+      if (!LONG_INTEGER.test(number)) continue;
+      parts.push(json.slice(taken, begin), `"${number}"`);
+      taken = at;
+    } else at++;
+  }
+  return parts.join("") + json.slice(taken);
+}
+
+function endOfString(json: string, begin: number): number {
+  let at = begin + 1;
+  for (let code = json.charCodeAt(at); code !== QUOTE && at < json.length; code = json.charCodeAt(at)) at += code === BACKSLASH ? 2 : 1;
+  return at + 1;
 }
 
 /** `JSON.stringify` that writes a bigint as an integer. */
