@@ -26,6 +26,7 @@ const MOST_NAMES = 2_000;
 const MOST_FILTER_KEYS = 200;
 const SHOWN = 5;
 const LONGEST = 120;
+const COMPARED = 40;
 
 /**
  * Checks a target before the model reviews it. Returns why there is nothing to review; undefined if there is something, or if it cannot be
@@ -148,9 +149,9 @@ function distanceTo(asked: string, name: string): number {
   return Math.min(editDistance(asked, name), editDistance(asked, last) + 1);
 }
 
-/** The Levenshtein distance. Long names are compared by their beginnings only. */
+/** The Levenshtein distance. Long names are compared by their beginnings only: the time grows with the square of the length, for each name. */
 function editDistance(one: string, other: string): number {
-  const [from, to] = [one.slice(0, LONGEST), other.slice(0, LONGEST)];
+  const [from, to] = [one.slice(0, COMPARED), other.slice(0, COMPARED)];
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (const [at, letter] of [...from].entries()) {
     const next = [at + 1];

@@ -26,9 +26,9 @@ const MOST_FINDINGS = 200;
 
 /**
  * `- [P1] Title — path/to/file:10-12 (confidence 0.8)`: the format our reviewer is instructed to write and, except for the confidence, the
- * format Codex gives its reviewer's findings. The body is indented below.
+ * format Codex gives its reviewer's findings. The body is indented below. The dot matches every character, so that no line is tried at each of its dashes.
  */
-const HEADING = /^[-*] (?:\[[Pp]([0-3])\] )?(.+?) (?:—|–|--) `?([^\s`].*?)`?(?: \(confidence (0(?:\.\d+)?|1(?:\.0+)?)\))?$/u;
+const HEADING = /^[-*] (?:\[[Pp]([0-3])\] )?(.+?) (?:—|–|--) `?([^\s`].*?)`?(?: \(confidence (0(?:\.\d+)?|1(?:\.0+)?)\))?$/su;
 const PLACE = /^(.+?):(\d{1,9})(?:-(\d{1,9}))?$/;
 
 /** The findings in a review's text, in order. Empty if none has this form. */

@@ -15,7 +15,7 @@ export type ItemContent = TimelineItem extends infer Each
 const SHELLS: ReadonlySet<string> = new Set(["shell", "shell_command", "exec_command", "container.exec", "local_shell"]);
 /** The status of a call until its output is known: its process may have died. */
 const OPEN = { status: "failed" } as const;
-const MCP_NAME = /^mcp__(.+?)__(.+)$/;
+const MCP = "mcp__";
 
 /** A tool call before its output is known. */
 export function callContent(item: RawItem, longest: number | undefined): ItemContent {
@@ -34,7 +34,7 @@ export function callContent(item: RawItem, longest: number | undefined): ItemCon
     const shown = { name: textOrNothing(fields["task_name"]) ?? "", task: task || null, result: null, tokens: null };
     return { type: "subAgent", ...OPEN, ...shown, ...(truncated && { truncated }) };
   }
-  const [, server, tool] = MCP_NAME.exec(name) ?? [];
+  const { server, tool } = toolOfServer(name);
   const shown = Object.keys(fields).length > 0 ? fields : beginning(given, longest).text;
   return {
     type: "toolCall",
@@ -64,6 +64,13 @@ function shownCommand(fields: Fields, longest: number | undefined): ItemContent 
     durationMs: null,
     ...(truncated && { truncated }),
   };
+}
+
+/** `mcp__SERVER__TOOL` is how models name the tools of MCP servers. */
+function toolOfServer(name: string): { readonly server?: string; readonly tool?: string } {
+  const at = name.startsWith(MCP) ? name.indexOf("__", MCP.length + 1) : -1;
+  const tool = name.slice(at + 2);
+  return at < 0 || tool === "" ? {} : { server: name.slice(MCP.length, at), tool };
 }
 
 /** The call with its output. */

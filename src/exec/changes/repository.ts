@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { gitSettings } from "../../lib/files/gitConfig.js";
 import { findCheckout, gitFoldersOf, readGitCheckout } from "../../lib/files/gitFiles.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
 import { systemProgram } from "../outside/outsidePrograms.js";
@@ -29,6 +30,8 @@ export interface DirtyPath {
 
 /** A report about more paths than this is of no use. */
 const LARGEST_OUTPUT = 4 * 1024 * 1024;
+/** Each path is looked at on the disk several times, in one go; a report about more is of no use. */
+const MOST_DIRTY = 20_000;
 /** Up to this number of tracked files, git examines all of them within milliseconds. */
 const FEW_FILES = 5_000;
 /** Where our own folder appears in the sandbox. */
@@ -86,13 +89,14 @@ export class Repository {
     }
   }
 
-  /** The paths that differ from the commit. Undefined when git fails or takes too long. */
+  /** The paths that differ from the commit. Undefined when git fails or takes too long, or there are too many. */
   async dirtyPaths(signal: AbortSignal): Promise<Map<string, DirtyPath> | undefined> {
     const output = await this.#run(
       ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"],
       signal,
     );
-    return output && readStatus(output);
+    const dirty = output && readStatus(output);
+    return dirty && dirty.size <= MOST_DIRTY ? dirty : undefined;
   }
 
   /**
@@ -156,9 +160,8 @@ function prepare(folder: string, { host, root, common, view }: RepositoryPlaces)
     caller: view,
   });
   const config = smallFileIfAny(path.join(common, "config"), { maxBytes: LARGEST_CONFIG, mayRead }) ?? "";
-  const isSha256 = /^\s*objectformat\s*=\s*"?sha256"?\s*$/im.test(config);
   const commit = readGitCheckout(root, mayRead)?.commit_hash;
-  layOut(folder, { config: ownConfig(config, { exclude: path.join(common, "info", "exclude"), isSha256 }), commit });
+  layOut(folder, { config: ownConfig(config, { exclude: path.join(common, "info", "exclude") }), commit });
 }
 
 function environmentOf(parts: Readonly<Record<"git" | "root" | "own" | "common", string>>): Readonly<Record<string, string>> {
@@ -191,15 +194,26 @@ function viewFor(
 }
 
 const LARGEST_CONFIG = 256 * 1024;
-const BOOLEAN_KEYS = ["filemode", "ignorecase", "symlinks", "precomposeunicode"] as const;
+const OBJECT_FORMAT = "objectformat";
+const BOOLEAN = /^(?:true|false)$/i;
+/** The settings that are taken, and their valid values. */
+const FORMS: Readonly<Record<string, RegExp>> = {
+  filemode: BOOLEAN,
+  ignorecase: BOOLEAN,
+  symlinks: BOOLEAN,
+  precomposeunicode: BOOLEAN,
+  autocrlf: /^(?:true|false|input)$/i,
+  [OBJECT_FORMAT]: /^sha256$/i,
+};
 
 /** Takes only those settings from the repository's configuration that describe how its files are stored. */
-function ownConfig(config: string, { exclude, isSha256 }: { readonly exclude: string; readonly isSha256: boolean }): string {
-  const taken = BOOLEAN_KEYS.flatMap((key) => {
-    const value = new RegExp(`^\\s*${key}\\s*=\\s*(true|false)\\s*$`, "im").exec(config)?.[1];
-    return value === undefined ? [] : [`\t${key} = ${value.toLowerCase()}`];
-  });
-  const eol = /^\s*autocrlf\s*=\s*(true|false|input)\s*$/im.exec(config)?.[1];
+function ownConfig(config: string, { exclude }: { readonly exclude: string }): string {
+  const stored = new Map<string, string>();
+  for (const { key, value } of gitSettings(config)) {
+    const isTaken = Object.hasOwn(FORMS, key) && FORMS[key]?.test(value) === true;
+    if (isTaken && !stored.has(key)) stored.set(key, value.toLowerCase());
+  }
+  const isSha256 = stored.get(OBJECT_FORMAT) === "sha256";
   return [
     "[core]",
     `\trepositoryformatversion = ${isSha256 ? 1 : 0}`,
@@ -207,8 +221,7 @@ function ownConfig(config: string, { exclude, isSha256 }: { readonly exclude: st
     "\tfsmonitor = false",
     "\tquotepath = false",
     `\texcludesFile = ${quoted(exclude)}`,
-    ...taken,
-    ...(eol === undefined ? [] : [`\tautocrlf = ${eol.toLowerCase()}`]),
+    ...[...stored].filter(([key]) => key !== OBJECT_FORMAT).map(([key, value]) => `\t${key} = ${value}`),
     ...(isSha256 ? ["[extensions]", "\tobjectformat = sha256"] : []),
     "",
   ].join("\n");

@@ -104,6 +104,8 @@ function optionBytes(options: readonly string[]): Descriptor {
   return { kind: "bytes", bytes: Buffer.from(options.map((option) => `${option}\0`).join("")) };
 }
 
+const NOT_EXECUTED = "execvp ";
+
 const REPORT: SandboxReport = {
   readStatus: (report) => ({
     firstProcess: Number(/"child-pid": (\d+)/.exec(report)?.[1]) || undefined,
@@ -111,8 +113,9 @@ const REPORT: SandboxReport = {
   }),
   explain: (stderr) => {
     const complaint = stderr.trim().replace(/^bwrap: /, "");
-    const [, program, reason] = /^execvp (.+): (.+)$/.exec(complaint) ?? [];
-    if (program !== undefined && reason !== undefined) return new ProgramNotStarted(program, reason);
+    const at = complaint.lastIndexOf(": ");
+    if (complaint.startsWith(NOT_EXECUTED) && at > NOT_EXECUTED.length)
+      return new ProgramNotStarted(complaint.slice(NOT_EXECUTED.length, at), complaint.slice(at + 2));
     return new SandboxFailed(complaint || "bubblewrap ended without an error message");
   },
 };

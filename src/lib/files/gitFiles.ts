@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
+import { gitSettings } from "./gitConfig.js";
 import type { MayRead } from "./guardedRead.js";
 import { smallFileIfAny } from "./smallFile.js";
 
@@ -144,14 +145,9 @@ function commitOf(ref: string, common: string, read: ReadText): string | undefin
 }
 
 /** The first value of a key in a section of git's configuration. */
-function firstValue(config: string, { section, key }: { readonly section: RegExp; readonly key: string }): string | undefined {
-  let isThere = false;
-  for (const line of config.split("\n")) {
-    const begun = /^\s*\[(.+)\]/.exec(line)?.[1];
-    if (begun !== undefined) isThere = section.test(begun);
-    const [, name, value] = (isThere && /^\s*(\w+)\s*=\s*"?([^"]*?)"?\s*$/.exec(line)) || [];
-    if (value && name?.toLowerCase() === key) return value;
-  }
+function firstValue(config: string, wanted: { readonly section: RegExp; readonly key: string }): string | undefined {
+  for (const { section, key, value } of gitSettings(config))
+    if (key === wanted.key && value !== "" && wanted.section.test(section)) return value;
   return undefined;
 }
 

@@ -126,18 +126,28 @@ function inlineTable(table: Fields): string {
   return `{${entries.join(",")}}`;
 }
 
-/** How Codex's sandbox fails when the program is missing or not executable. */
-const SANDBOX_PANIC = /^\s*thread 'main' \(?.*panicked at .*linux-sandbox.*\nFailed to execvp [^\n]*: ([^\n:]+)/;
+const NOT_EXECUTED = /^Failed to execvp .*: ([^:]+)$/;
 const SPAWN_FAILED = /^failed to spawn command: (.+)$/;
+const LONGEST_PANIC = 4_000;
 const ERROR_NUMBER = / \(os error \d+\)$/;
 
 function resultOf(answer: unknown, argv: readonly string[]): OneOffResult {
   const { exitCode, stdout, stderr } = asFields(answer);
-  const [, reason] = exitCode === 101 ? (SANDBOX_PANIC.exec(asText(stderr)) ?? []) : [];
+  const reason = exitCode === 101 ? whyNotExecuted(asText(stderr)) : undefined;
   if (reason !== undefined) throw notStarted(argv, reason);
   const output = { stdout: asText(stdout), stderr: asText(stderr) };
   const isCut = Object.values(output).some((text) => Buffer.byteLength(text) >= OUTPUT_BYTES);
   return { exitCode: asNumber(exitCode) ?? UNKNOWN, ...output, ...(isCut && { isCut }) };
+}
+
+/**
+ * How Codex's sandbox fails when the program is missing or not executable: with two lines. The command itself may have written the text, so only
+ * short lines are examined.
+ */
+function whyNotExecuted(stderr: string): string | undefined {
+  const [panic = "", failed = ""] = stderr.trimStart().slice(0, LONGEST_PANIC).split("\n", 2);
+  const isPanic = ["thread 'main' ", "panicked at ", "linux-sandbox"].every((words) => panic.includes(words));
+  return isPanic ? NOT_EXECUTED.exec(failed)?.[1] : undefined;
 }
 
 function whyNotRun(error: unknown, argv: readonly string[]): unknown {

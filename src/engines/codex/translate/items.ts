@@ -1,3 +1,4 @@
+import { withoutEndLines } from "../../../lib/endLines.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { Item, McpInvocation } from "../../../threads/items.js";
@@ -114,10 +115,15 @@ function invocationOf(item: Fields): McpInvocation {
 }
 
 /** The app-server appends its own stack trace to some errors. */
-const BACKTRACE = /\n+Stack backtrace:\n[\s\S]*$/;
+const BACKTRACE = "\nStack backtrace:\n";
+
+function withoutBacktrace(message: string | undefined): string | undefined {
+  const at = message?.indexOf(BACKTRACE) ?? -1;
+  return at < 0 ? message : withoutEndLines((message ?? "").slice(0, at));
+}
 
 function resultOf(item: Fields): { readonly Ok: unknown } | { readonly Err: string } {
-  const complaint = nonEmptyText(asFields(item["error"])["message"])?.replace(BACKTRACE, "");
+  const complaint = withoutBacktrace(nonEmptyText(asFields(item["error"])["message"]));
   const isFailed = item["status"] === "failed";
   if (complaint !== undefined || (isFailed && item["result"] === null)) return { Err: complaint ?? "tool call failed" };
   const { content, structuredContent } = asFields(item["result"]);

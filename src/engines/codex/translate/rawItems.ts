@@ -31,7 +31,25 @@ function rawItem(value: unknown): RawItem | undefined {
 /** Newer models receive their tools inside the conversation: tens of thousands of characters that are not messages. */
 const DECLARATIONS = "additional_tools";
 
-const OUTPUT = /^Wall time: ([\d.]+) seconds\n(?:.*\n)*?Process exited with code (-?\d+)\n(?:.*\n)*?Output:\n/m;
+/** The lines above a command's output, in this order; there may be others between them. */
+const HEADER = [/^Wall time: ([\d.]+) seconds$/, /^Process exited with code (-?\d+)$/, /^Output:$/] as const;
+/** Codex writes half as many. */
+const MOST_HEADER_LINES = 12;
+
+/** The numbers above the output, and the output itself; undefined for the output of other tools. */
+function headedOutput(text: string): { readonly numbers: readonly number[]; readonly printed: string } | undefined {
+  const numbers: number[] = [];
+  let found = 0;
+  let at = 0;
+  for (const line of text.split("\n", MOST_HEADER_LINES)) {
+    at += line.length + 1;
+    const match = HEADER[found]?.exec(line);
+    if (!match) continue;
+    numbers.push(Number(match[1]));
+    if (++found === HEADER.length) return at > text.length ? undefined : { numbers, printed: text.slice(at) };
+  }
+  return undefined;
+}
 
 /**
  * A sandboxed command that ends at once and seems to have been stopped by the sandbox has no item; only the model gets its output. Calls
@@ -39,10 +57,10 @@ const OUTPUT = /^Wall time: ([\d.]+) seconds\n(?:.*\n)*?Process exited with code
  */
 function unseenCommand({ callId, call }: OpenToolCall, output: RawItem, { settings }: TurnState): ThreadEvent[] {
   const words = commandWords(call);
-  const text = asText(output["output"]);
-  const [header, seconds, exitCode] = OUTPUT.exec(text) ?? [];
-  if (!words || header === undefined) return [];
-  const printed = text.slice(text.indexOf(header) + header.length);
+  const headed = headedOutput(asText(output["output"]));
+  if (!words || !headed) return [];
+  const { printed } = headed;
+  const [seconds = 0, exitCode = 0] = headed.numbers;
   const command: CommandCall = {
     callId,
     command: words.argv,
@@ -53,7 +71,7 @@ function unseenCommand({ callId, call }: OpenToolCall, output: RawItem, { settin
   return [
     { type: "commandStarted", ...command },
     ...(printed === "" ? [] : [{ type: "commandOutput" as const, callId, stream: "stdout" as const, bytes: Buffer.from(printed) }]),
-    { type: "commandEnded", ...command, ...outcome, exitCode: Number(exitCode), durationMs: Number(seconds) * 1000 },
+    { type: "commandEnded", ...command, ...outcome, exitCode, durationMs: seconds * 1000 },
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { Node } from "web-tree-sitter";
+import { withoutEndLines } from "../../../lib/endLines.js";
 
 export interface PlainCommand {
   readonly words: readonly string[];
@@ -222,8 +223,8 @@ function heredocText(redirect: Node, script: string): string | undefined {
   if (redirect.childCount !== 4 || start?.type !== "heredoc_start" || body?.type !== "heredoc_body" || end?.type !== "heredoc_end")
     return undefined;
   // Taken from the script itself: the grammar's heredoc body lacks what it parses as an expansion or an indent.
-  const text = script.slice(script.indexOf("\n", start.endIndex) + 1, end.startIndex).replace(/\n+$/, "");
-  return operator?.type === "<<-" ? text.replace(/^\t+/gm, "").trimEnd() : text;
+  const text = script.slice(script.indexOf("\n", start.endIndex) + 1, end.startIndex);
+  return operator?.type === "<<-" ? text.replace(/^\t+/gm, "").trimEnd() : withoutEndLines(text);
 }
 
 function isPatchCommand(node: Node): boolean {

@@ -48,13 +48,18 @@ export function anyShellScript(argv: readonly string[]): string | undefined {
   if (shell === undefined || !(isShell(shell) || OTHER_SHELLS.has(programName(shell)))) return undefined;
   const named = rest.find((word) => word.startsWith("--command="));
   if (named !== undefined) return named.slice("--command=".length);
-  const flag = rest.findIndex((word) => /^-[a-z]*c[a-z]*$/i.test(word) || word === "--command");
+  const flag = rest.findIndex((word) => (word.startsWith("-") && hasFlag(word, /c/i)) || word === "--command");
   return flag < 0 ? undefined : scriptBehind(rest.slice(flag));
+}
+
+/** One of the single letters behind a dash or plus. */
+function hasFlag(word: string, letter: RegExp): boolean {
+  return /^[-+][a-z]+$/i.test(word) && letter.test(word);
 }
 
 /** Options may stand between `-c` and its script, and `-o` takes the next word. */
 function scriptBehind([flag = "", ...words]: readonly string[]): string | undefined {
-  const takesWord = (option: string) => /^[-+][a-z]*o[a-z]*$/i.test(option);
+  const takesWord = (option: string) => hasFlag(option, /o/i);
   let at = takesWord(flag) ? 1 : 0;
   for (let word = words[at]; word !== undefined && /^[-+]./.test(word); word = words[at]) {
     at += takesWord(word) ? 2 : 1;

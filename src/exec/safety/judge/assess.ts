@@ -228,14 +228,16 @@ function spellingsOf(words: readonly string[]): (readonly string[])[] {
 }
 
 /** The shell replaces such a word before the command runs. Quoted words are not replaced, but those are rare enough to ignore. */
-const EXPANDED = /[$`*?{]|\[.*\]/;
+function isExpanded(word: string): boolean {
+  return /[$`*?{]/.test(word) || (word.includes("[") && word.lastIndexOf("]") > word.indexOf("["));
+}
 
 /** Whether the words match the pattern up to a word whose value is only known at run time. */
 function mayBecome(words: readonly string[], pattern: PrefixRule["pattern"]): boolean {
   for (const [at, known] of pattern.entries()) {
     const word = words[at];
     if (word === undefined) return false;
-    if (EXPANDED.test(word)) return true;
+    if (isExpanded(word)) return true;
     if (!known.includes(word)) return false;
   }
   return false;

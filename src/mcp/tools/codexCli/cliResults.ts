@@ -74,12 +74,21 @@ function failureText({ name, attempt }: CliTool, cause: Cause): string {
 
 /** The wordings of Codex, of the native engine and of providers. */
 const NO_LOGIN = /\b401\b|unauthori[sz]ed|not logged in|no api key|invalid api key|incorrect api key|missing environment variable/i;
-const NO_MODEL =
-  /\bmodel\b[^\n]*(?:does not exist|not found|not supported|is not offered|unknown)|does not offer the model|model_not_found/i;
+const NO_MODEL = /does not offer the model|model_not_found/i;
+const MODEL = /\bmodel\b/i;
+const MISSING = /does not exist|not found|not supported|is not offered|unknown/i;
 
 function sentenceOn({ message, code, info, model }: Cause): string | undefined {
   if (info === "unauthorized" || code === "codex_not_logged_in" || NO_LOGIN.test(message))
     return "Authentication failed: Please run `codex login`";
-  if (model !== undefined && NO_MODEL.test(message)) return `Invalid model: ${model}`;
+  if (model !== undefined && isAboutMissingModel(message)) return `Invalid model: ${model}`;
   return undefined;
+}
+
+function isAboutMissingModel(message: string): boolean {
+  const isAboutIt = (line: string) => {
+    const at = line.search(MODEL);
+    return at >= 0 && MISSING.test(line.slice(at));
+  };
+  return NO_MODEL.test(message) || message.split("\n").some(isAboutIt);
 }

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { callContent } from "../src/api/timeline/storedCalls.js";
+import { anyShellScript } from "../src/exec/safety/bash/words.js";
+import { parseJson } from "../src/jsonrpc/message.js";
+import { withoutEndLines } from "../src/lib/endLines.js";
+import { gitSettings } from "../src/lib/files/gitConfig.js";
+import { oneLine } from "../src/lib/oneLine.js";
+import { findingsIn } from "../src/threads/reviewFindings.js";
+
+const MANY = 1_000_000;
+
+/** Models, callers and repositories write these. A reader that tries each of their parts with each other part takes hours, and the server waits. */
+it.each<[string, () => unknown, unknown]>([
+  ["a heading of a review with many dashes", () => findingsIn(`- [P1] a${" -- b".repeat(MANY / 4)}\u2028`).length, 1],
+  [
+    "the name of a tool that ends in a line break",
+    () => callContent({ type: "function_call", name: `mcp__${"_".repeat(MANY)}\n` }, undefined).type,
+    "toolCall",
+  ],
+  ["an option of a shell with many letters", () => anyShellScript(["bash", `-${"c".repeat(MANY)}1`, "x"]), undefined],
+  [
+    "a number of many digits",
+    () => parseJson(`{"id":12345678901234567890,"x":${"1".repeat(MANY)}e5}`),
+    { id: 12_345_678_901_234_567_890n, x: Infinity },
+  ],
+  [
+    "a string of many escapes",
+    () => Object.keys(parseJson(`{"id":12345678901234567890,"x":"${"\\n".repeat(8 * MANY)}"}`) as object),
+    ["id", "x"],
+  ],
+  ["many line breaks in the middle", () => withoutEndLines(`${"\n".repeat(MANY)}x\n`).length, MANY + 1],
+  ["a setting of many blanks", () => [...gitSettings(`a = x${" ".repeat(MANY)}"x`)], []],
+  ["a text of many words", () => oneLine("a ".repeat(8 * MANY), 5), "a a …"],
+])("%s is read in one pass", (_, read, expected) => {
+  expect(read()).toEqual(expected);
+});
