@@ -105,6 +105,8 @@ export interface AgentParts extends ReceiptParts {
     withChanges(settings: ThreadSettings, change: SettingsChange): ThreadSettings;
     withSandbox(settings: ThreadSettings, policy: ThreadSettings["sandboxPolicy"]): ThreadSettings;
   };
+  /** Is told the settings of each command that runs outside of any thread. */
+  readonly inForce?: ((settings: ThreadSettings) => void) | undefined;
   /** The user's own configuration file. */
   readonly userConfig: Pick<UserConfig, "read" | "setDefaultModel">;
   /** Called with the list of models each time it was read for a caller. */
@@ -630,6 +632,7 @@ export class Agent {
     const check = () => limits?.check(settings);
     check();
     await this.#parts.checkCommand(argv, settings);
+    this.#parts.inForce?.(settings);
     const { cwd, sandboxPolicy } = settings;
     const command = { argv, cwd, sandboxPolicy, timeoutMs, check, reach: limits?.reach };
     using _place = await this.#parts.limiter?.enter(ask);

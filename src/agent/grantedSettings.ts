@@ -3,7 +3,6 @@ import { hostname, networkInterfaces } from "node:os";
 import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
 import { isOwnProgram, OWN_NAMES, scriptIn } from "../exec/nesting/ownProgram.js";
-import { writableRoots } from "../exec/sandbox/policy.js";
 import type { McpServerSettings, McpServerTransport, ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import type { AskedSettings, SettingsChange } from "./askedSettings.js";
@@ -31,8 +30,6 @@ export interface GrantedSettingsParts {
   readonly serverCwd: string;
   /** The address on which the server listens, if any. */
   readonly ownAddress?: (() => OwnAddress | undefined) | undefined;
-  /** Gets every folder that a thread's commands may write. Nothing in such a folder may decide what runs outside the sandbox. */
-  readonly writable: { open(root: string): void };
   readonly report: (line: string) => void;
 }
 
@@ -76,9 +73,7 @@ export class GrantedSettings {
   }
 
   #granted(resolved: ThreadSettings): ThreadSettings {
-    const { env, serverCwd: cwd, ownAddress, writable } = this.#parts;
-    if (resolved.sandboxPolicy.type !== "read-only")
-      for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
+    const { env, serverCwd: cwd, ownAddress } = this.#parts;
     const granted = withoutOwnEntries(resolved, { env, cwd, address: ownAddress?.() });
     for (const { warning } of granted.leftOutServers ?? []) this.#reportOnce(warning);
     return granted;

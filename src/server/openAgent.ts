@@ -16,6 +16,8 @@ import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { UserConfig } from "../config/userConfig.js";
 import type { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
+import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
+import { writableRoots } from "../exec/sandbox/policy.js";
 import { lazily } from "../lib/promises.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
@@ -25,6 +27,7 @@ import type { OfferedModels } from "../stores/files/offeredModels.js";
 import { OwnerFiles } from "../stores/files/owners.js";
 import { sharedSecret } from "../stores/files/sharedSecret.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
+import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
 import { type EngineOptions, openEngine, openHost } from "./chooseEngine.js";
@@ -81,12 +84,13 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const host = openHost(engineOptions);
   const engine = openEngine({ ...engineOptions, host });
   const { serverCwd, ownAddress } = options;
-  const granted = new GrantedSettings({ resolver: settings, engineName: engine.name, env, serverCwd, ownAddress, writable, report });
+  const granted = new GrantedSettings({ resolver: settings, engineName: engine.name, env, serverCwd, ownAddress, report });
+  const inForce = (thread: ThreadSettings) => openFolders(writable, thread, env);
   const store = new RolloutStore({ codexHome, version: VERSION, env, warn: report });
   const desk = new MemoryApprovalDesk(approvalTimeoutMs);
   const feed = new Feed();
   const settingsOf = (stored: StoredSettings) => granted.forStoredThread(stored);
-  const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, observer: feed, report });
+  const threads = new ThreadRegistry({ engine, store, desk, settingsOf, inForce, idleMs: idleThreadMs, observer: feed, report });
   const access = new ThreadAccess({
     owners: new OwnerFiles(codexHome),
     isAttended: options.isAttended ?? (() => true),
@@ -125,6 +129,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await checkForbidden(argv, { codexHome });
     },
     settings: granted,
+    inForce,
     modelsTold: (models) => options.offered?.keep(models),
     userConfig: new UserConfig({ codexHome, profile: options.profile }),
   });
@@ -152,6 +157,14 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await host.close();
     },
   };
+}
+
+/**
+ * Nothing in a folder that a thread's commands may write decides what runs outside the sandbox. Only settings in force count: a caller who is refused
+ * would otherwise close folders with programs to everyone.
+ */
+function openFolders(writable: WritablePlaces, { sandboxPolicy: policy, cwd: workspace }: ThreadSettings, env: NodeJS.ProcessEnv): void {
+  for (const { root } of writableRoots(policy, { workspace, env })) writable.open(root);
 }
 
 /** The code is loaded with the first turn that may change something. */

@@ -25,6 +25,8 @@ export interface ThreadParts {
   readonly desk: ApprovalDesk;
   readonly observer?: ThreadObserver | undefined;
   readonly logs?: EventLogs<ThreadEvent> | undefined;
+  /** Is told the settings of each turn before it runs. */
+  readonly inForce?: ((settings: ThreadSettings) => void) | undefined;
   /** Closes an engine's thread that is no longer used. */
   readonly retire: (engineThread: EngineThread) => void;
   /** Reopens the thread from its record, when another process has written to it, our copy is unreliable, or its settings changed. */
@@ -46,6 +48,7 @@ export class Thread {
   readonly #desk: ApprovalDesk;
   readonly #observer: ThreadObserver | undefined;
   readonly #logs: EventLogs<ThreadEvent> | undefined;
+  readonly #inForce: ThreadParts["inForce"];
   readonly #reload: ThreadParts["reload"];
   readonly #retire: (engineThread: EngineThread) => void;
   #engineThread: EngineThread | undefined;
@@ -61,13 +64,14 @@ export class Thread {
   #submissions = 0;
   #lastUsed = Date.now();
 
-  constructor({ id, settings, record, engineThread, desk, observer, logs, retire, reload }: ThreadParts) {
+  constructor({ id, settings, record, engineThread, desk, observer, logs, inForce, retire, reload }: ThreadParts) {
     this.id = id;
     this.#settings = settings;
     this.#record = record;
     this.#desk = desk;
     this.#observer = observer;
     this.#logs = logs;
+    this.#inForce = inForce;
     this.#retire = retire;
     this.#engineThread = engineThread;
     this.#reload = reload;
@@ -240,6 +244,7 @@ export class Thread {
       if (turn.input.settings) this.#configure(turn.input.settings);
       // A link on the path of its folder may lead elsewhere by now.
       limits?.check(this.#settings);
+      this.#inForce?.(this.#settings);
       engineThread = this.#engineThread ??= await this.#opened(limits?.reach);
       if (this.#untold.length > 0) (this.#isIntroduced ? turn.publish.bind(turn) : tell)(this.#untold);
       this.#untold = [];

@@ -39,6 +39,8 @@ export interface ThreadRegistryOptions {
   readonly desk: ApprovalDesk;
   /** The settings for continuing a thread of an earlier process. */
   readonly settingsOf: (stored: StoredSettings) => ThreadSettings;
+  /** Is told the settings of a thread that is opened, and of each turn before it runs; never those that limits refuse. */
+  readonly inForce?: ((settings: ThreadSettings) => void) | undefined;
   /** How long a thread stays in memory after its last turn. */
   readonly idleMs: number;
   readonly observer?: ThreadObserver;
@@ -130,6 +132,7 @@ export class ThreadRegistry {
     const opening = { id: newThreadId(), settings };
     // Opening a thread already reads files in its folder and starts servers there.
     limits?.check(settings);
+    this.#options.inForce?.(settings);
     const reach = limits?.reach;
     const engineThread = await engine.openThread({ ...opening, reach });
     const kept = engineThread.kept ?? {
@@ -175,7 +178,9 @@ export class ThreadRegistry {
   /** Creates a new thread with the same history, if its settings are within the limits. Throws `ThreadNotFound`. */
   async fork(id: ThreadId, limits?: TurnLimits): Promise<ThreadId> {
     // To fork a thread, an engine may open it in its folder and with its servers.
-    limits?.check(await this.settingsOf(id));
+    const settings = await this.settingsOf(id);
+    limits?.check(settings);
+    this.#options.inForce?.(settings);
     return (await this.#catalog()).fork(id);
   }
 
@@ -303,7 +308,8 @@ export class ThreadRegistry {
   #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: LoadedThread["origin"]): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = (how: Reloading) => this.#reopen(parts.id, how);
-    const thread = new Thread({ ...parts, desk: this.#options.desk, observer: this.#observer, logs: this.#logs, retire, reload });
+    const { desk, inForce } = this.#options;
+    const thread = new Thread({ ...parts, desk, inForce, observer: this.#observer, logs: this.#logs, retire, reload });
     this.#makeRoom();
     this.#loaded.set(parts.id, thread);
     this.#observer?.threadOpened({ id: parts.id, settings: parts.settings, origin });
@@ -332,6 +338,7 @@ export class ThreadRegistry {
     const found = await this.#stored(id);
     const settings = this.#options.settingsOf(found.history.settings);
     limits?.check(settings);
+    this.#options.inForce?.(settings);
     const { record, history } = found.isArchived ? await this.#backInTheList(id) : found;
     const engineThread = await this.#options.engine.openThread({ id, settings, history, reach: limits?.reach });
     return this.#keep({ ...inForce({ id, settings }, engineThread), record, ...engineThread.kept, engineThread }, "stored");

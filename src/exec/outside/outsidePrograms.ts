@@ -113,8 +113,7 @@ export class WritablePlaces {
   /** Adds the folder by its name and by its real path. */
   open(folder: string): void {
     const named = path.resolve(folder);
-    this.#folders.add(named);
-    this.#folders.add(resolvedAsFarAsPossible(named));
+    for (const place of [named, resolvedAsFarAsPossible(named)]) if (!this.covers(place)) this.#folders.add(place);
   }
 
   covers(file: string): boolean {
