@@ -139,6 +139,8 @@ const COMMAND_STOP_MS = 5_000;
 const GIT_MS = 10_000;
 /** Codex's own git timeout for a diff against the remote. */
 const REMOTE_GIT_MS = 5_000;
+/** The images of one message as `data:` URLs; a few bytes can name the same large file many times. */
+const MOST_PICTURES_LENGTH = 32 * 2 ** 20;
 /** A title takes one line in a list. */
 const LONGEST_TITLE = 200;
 /** Recent folders are only a hint in an error message, so the error does not wait long for them. */
@@ -769,9 +771,12 @@ export class Agent {
     const forThread = { settings: await settingsOf(), reach: this.#limitsOf(ask.caller)?.reach };
     const { readPicture } = this.#parts;
     const images: string[] = [];
+    let left = MOST_PICTURES_LENGTH;
     for (const picture of pictures) {
-      if ("address" in picture) images.push(picture.address);
-      else if (readPicture) images.push(await this.#promptly(ask, () => readPicture(picture.file, forThread)));
+      const found = "address" in picture ? picture.address : await this.#promptly(ask, async () => readPicture?.(picture.file, forThread));
+      left -= found?.length ?? 0;
+      if (left < 0) throw new InvalidArguments(`The images of a message have at most ${MOST_PICTURES_LENGTH / 2 ** 20} MiB together.`);
+      if (found !== undefined) images.push(found);
     }
     return { text, images };
   }

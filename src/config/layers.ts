@@ -1,6 +1,6 @@
 import path from "node:path";
 import { parse } from "smol-toml";
-import { OverrideMalformed } from "./errors.js";
+import { ConfigInvalid, OverrideMalformed } from "./errors.js";
 import { PROFILE_KEY_PATHS } from "./schema/profiles.js";
 import { CONFIG_SCHEMA } from "./schema/schema.js";
 import type { ConfigTree, ConfigType } from "./schema/settingTypes.js";
@@ -35,8 +35,29 @@ export function treeOfCallConfig(
   config: Readonly<Record<string, unknown>>,
   { asRecorded = false }: { readonly asRecorded?: boolean } = {},
 ): ConfigTree {
+  checkSize(config);
   const given = asRecorded ? withEmptyTexts(config) : withoutAbsent(config);
   return mergeTrees(...Object.entries(given).map(([key, value]) => withValueAt({}, parseKeyPath(key), value)));
+}
+
+/** Far beyond any use. Without limits, joining a caller's many dotted keys would block the server. */
+const MOST_VALUES = 1_000;
+const DEEPEST = 32;
+const LONGEST_KEY = 1_000;
+
+/** Throws `ConfigInvalid`. */
+function checkSize(config: ConfigTree): void {
+  let values = 0;
+  const look = (tree: ConfigTree, depth: number) => {
+    for (const [key, value] of Object.entries(tree)) {
+      if (++values > MOST_VALUES) throw new ConfigInvalid(`\`config\` has more than ${MOST_VALUES} values`);
+      if (key.length > LONGEST_KEY) throw new ConfigInvalid(`\`config\` has a key of more than ${LONGEST_KEY} characters`);
+      if (!isTree(value)) continue;
+      if (depth === DEEPEST) throw new ConfigInvalid(`\`config\` has tables in tables, more than ${DEEPEST} deep`);
+      look(value, depth + 1);
+    }
+  };
+  look(config, 1);
 }
 
 /** TOML has no null; Codex 0.92.0 converts it to an empty string. */

@@ -30,12 +30,15 @@ const SandboxModeWord = z.enum(SANDBOX_MODES);
 export const SummaryWord = z.enum(REASONING_SUMMARIES);
 const AbsolutePath = z.string().check(z.startsWith("/", "must be an absolute path"));
 
+/** Each is looked up on the disk before the request is judged. */
+const MOST_ROOTS = 64;
+
 /** The tag was `mode` in September 2025; since then it is `type`. */
 export const SandboxPolicyShape = z.pipe(
   z.object({
     mode: optional(SandboxModeWord),
     type: optional(SandboxModeWord),
-    writable_roots: optional(z.array(AbsolutePath)),
+    writable_roots: optional(z.array(AbsolutePath).check(z.maxLength(MOST_ROOTS, `must have at most ${MOST_ROOTS} folders`))),
     network_access: optional(z.boolean()),
     exclude_tmpdir_env_var: optional(z.boolean()),
     exclude_slash_tmp: optional(z.boolean()),
