@@ -37,7 +37,9 @@ export class ApiMount {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     try {
-      const [api, web] = [await this.#api.get(), await webRequest(incoming, this.#parts)];
+      // A stranger who logs in sends a short code, and must not keep the server busy with more.
+      const maxBytes = caller.scopes.length === 0 ? STRANGERS_BYTES : this.#parts.maxBodyBytes;
+      const [api, web] = [await this.#api.get(), await webRequest(incoming, maxBytes)];
       const asked: ApiRequest = {
         incoming,
         response,
@@ -58,11 +60,12 @@ export class ApiMount {
   }
 }
 
+const STRANGERS_BYTES = 4 * 1024;
 const CODES: Readonly<Record<number, string>> = { 413: "body_too_long", 415: "not_json" };
 const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /** Converts the request for the API's router; the body is read within limits. */
-async function webRequest(incoming: IncomingMessage, { maxBodyBytes }: Pick<ApiParts, "maxBodyBytes">): Promise<Request> {
+async function webRequest(incoming: IncomingMessage, maxBytes: number): Promise<Request> {
   const { method = "GET", url = "/" } = incoming;
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers)) {
@@ -71,7 +74,7 @@ async function webRequest(incoming: IncomingMessage, { maxBodyBytes }: Pick<ApiP
   }
   const hasBody = !WITHOUT_BODY.has(method) && (incoming.headers["content-length"] ?? "0") !== "0";
   const isChunked = incoming.headers["transfer-encoding"] !== undefined && !WITHOUT_BODY.has(method);
-  const body = hasBody || isChunked ? await readBody(incoming, { maxBytes: maxBodyBytes }) : undefined;
+  const body = hasBody || isChunked ? await readBody(incoming, { maxBytes }) : undefined;
   // Host and Origin were already checked; this host name has no meaning.
   return new Request(new URL(url, "http://localhost"), { method, headers, ...(body !== undefined && { body }) });
 }
