@@ -117,7 +117,7 @@ export class ApiEntry {
       logins: {
         newCode: () => this.newLogin(),
         byCode: (code, request) => logins.byCode(code, request),
-        byToken: (request) => logins.byToken(request),
+        byToken: (request, principal) => logins.byToken(request, principal),
         end: (request) => logins.end(request),
       },
       streams: { keepAliveMs, slowReaderMs },

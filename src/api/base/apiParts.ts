@@ -40,8 +40,8 @@ export interface Logins {
   newCode(): { readonly address: string; readonly expiresAt: number } | undefined;
   /** Exchanges a one-time code for a cookie; undefined if the code is wrong, used or expired. */
   byCode(code: string, request: IncomingMessage): Promise<string | undefined>;
-  /** A cookie for the bearer token of the request. */
-  byToken(request: IncomingMessage): Promise<string | undefined>;
+  /** A cookie for the bearer token of the request, which belongs to this principal. */
+  byToken(request: IncomingMessage, principal: string): Promise<string | undefined>;
   /** Ends the login that the request's cookie identifies. Returns the header that deletes the cookie. */
   end(request: IncomingMessage): string;
 }

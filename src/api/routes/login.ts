@@ -31,8 +31,8 @@ export function loginRoutes({ logins }: Pick<ApiParts, "logins">) {
   return routes()
     .openapi(LOGIN, async (c) => {
       const { code } = c.req.valid("json");
-      const { incoming } = c.env;
-      const cookie = await (code === undefined ? logins.byToken(incoming) : logins.byCode(code, incoming));
+      const { incoming, caller } = c.env;
+      const cookie = await (code === undefined ? logins.byToken(incoming, caller.principal) : logins.byCode(code, incoming));
       if (cookie === undefined)
         throw new ApiProblem(
           "login_refused",

@@ -39,7 +39,7 @@ it("a code that is too old is used up as well", async () => {
 
 it("a login with a token has the token's identity until it ends", async () => {
   const logins = new BrowserLogins({ ownUser: OWN_USER, port: () => 1, userOf });
-  const header = await logins.byToken(requestWith({ authorization: "Bearer t" }));
+  const header = await logins.byToken(requestWith({ authorization: "Bearer t" }), "alice");
   expect(logins.recall(cookieOf(header))).toEqual({ authorization: "Bearer t" });
   expect(logins.end(cookieOf(header))).toContain("Max-Age=0");
   expect(logins.recall(cookieOf(header))).toBeUndefined();
@@ -64,4 +64,14 @@ it("a cookie of the same name that another server has set does not hide the righ
   expect(await logins.isOfSameUser(both)).toBe(true);
   logins.end(both);
   expect(logins.recall(both)).toBeUndefined();
+});
+
+it("of one principal's logins only the newest are kept, and nobody else's end for them", async () => {
+  const logins = new BrowserLogins({ ownUser: OWN_USER, port: () => 1, userOf });
+  const others = await logins.byToken(requestWith({ authorization: "Bearer b" }), "bob");
+  const own = [];
+  for (let at = 0; at < 100; at++) own.push(await logins.byToken(requestWith({ authorization: "Bearer a" }), "alice"));
+  const good = own.map((header) => logins.recall(cookieOf(header)) !== undefined);
+  expect(good).toEqual(Array.from({ length: 100 }, (_, at) => at >= 68));
+  expect(logins.recall(cookieOf(others))).toEqual({ authorization: "Bearer b" });
 });

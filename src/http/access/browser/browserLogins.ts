@@ -8,9 +8,9 @@ import type { Identity } from "../identity.js";
 const CODE_MS = 60 * 60_000;
 /** The idle timeout of a browser's login. */
 const IDLE_MS = 12 * 60 * 60_000;
-/** Beyond these limits, the oldest are dropped. */
+/** Beyond these limits, the oldest are dropped: of codes, which only the server's own user gets, and of one principal's logins. */
 const MOST_CODES = 64;
-const MOST_LOGINS = 1_024;
+const MOST_LOGINS = { ofPrincipal: 32, inAll: 4_096 };
 
 export interface BrowserLoginsOptions {
   /** The identity behind the codes that the server issues. */
@@ -29,6 +29,7 @@ export type BrowserIdentity = { readonly identity: Identity } | { readonly autho
 
 interface Entry {
   readonly stands: BrowserIdentity;
+  readonly principal: string;
   /** The user of the connection that logged in. */
   readonly user: User;
   lastUsedAt: number;
@@ -60,13 +61,14 @@ export class BrowserLogins {
     const expiresAt = this.#codes.get(hash);
     this.#codes.delete(hash);
     if (expiresAt === undefined || expiresAt < this.#now()) return undefined;
-    return this.#loggedIn({ identity: this.#options.ownUser }, request);
+    const { ownUser: identity } = this.#options;
+    return this.#loggedIn({ stands: { identity }, principal: identity.principal }, request);
   }
 
-  /** A cookie for the request's token, which access control has already accepted. */
-  async byToken(request: IncomingMessage): Promise<string | undefined> {
+  /** A cookie for the request's token, which access control has already accepted for this principal. */
+  async byToken(request: IncomingMessage, principal: string): Promise<string | undefined> {
     const { authorization } = request.headers;
-    return authorization === undefined ? undefined : this.#loggedIn({ authorization }, request);
+    return authorization === undefined ? undefined : this.#loggedIn({ stands: { authorization }, principal }, request);
   }
 
   /** Ends the login, and returns the header that removes the cookie. */
@@ -100,11 +102,13 @@ export class BrowserLogins {
     return known.find((entry) => entry !== undefined);
   }
 
-  async #loggedIn(stands: BrowserIdentity, request: IncomingMessage): Promise<string> {
+  async #loggedIn(who: Pick<Entry, "stands" | "principal">, request: IncomingMessage): Promise<string> {
     const user = await this.#options.userOf(request.socket);
     const secret = randomBytes(32).toString("base64url");
-    this.#logins.set(hashOf(secret), { stands, user, lastUsedAt: this.#now() });
-    dropOldest(this.#logins, MOST_LOGINS);
+    this.#logins.set(hashOf(secret), { ...who, user, lastUsedAt: this.#now() });
+    const own = [...this.#logins].flatMap(([hash, { principal }]) => (principal === who.principal ? [hash] : []));
+    for (const hash of own.slice(0, -MOST_LOGINS.ofPrincipal)) this.#logins.delete(hash);
+    dropOldest(this.#logins, MOST_LOGINS.inAll);
     return this.#cookie(secret, request, IDLE_MS / 1_000);
   }
 
