@@ -1,8 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import { endsWithin } from "../lib/promises.js";
 import { type Release, Shares, type SharesOptions } from "../lib/shares.js";
-import type { Admission } from "./access/identity.js";
+import type { Admission, Identity } from "./access/identity.js";
 
 /** The time that clients have to read the rest of their responses on shutdown. */
 const HAND_OVER_MS = 2_000;
@@ -68,6 +69,7 @@ export class Connections {
 /** A request in progress: a response, or a socket that was handed over. */
 export class OpenRequest {
   release: Release | undefined;
+  identity: Identity | undefined;
 
   constructor(
     readonly request: IncomingMessage,
@@ -85,9 +87,10 @@ export class OpenRequests {
   }
 
   /** Returns false if the principal has too many open requests. */
-  begin(open: OpenRequest, principal: string): boolean {
-    open.release = this.#shares.take(principal);
+  begin(open: OpenRequest, identity: Identity): boolean {
+    open.release = this.#shares.take(identity.principal);
     if (!open.release) return false;
+    open.identity = identity;
     this.#open.add(open);
     return true;
   }
@@ -98,11 +101,14 @@ export class OpenRequests {
     open.release?.();
   }
 
-  /** Ends requests that would no longer be admitted: a token may expire or be withdrawn while its bearer holds a stream. */
+  /**
+   * Ends requests that would no longer be admitted, or as somebody else: a token may expire, be withdrawn or lose scopes while its bearer holds a
+   * stream.
+   */
   async recheck(admit: (request: IncomingMessage) => Admission | Promise<Admission>): Promise<void> {
-    for (const { request, served } of Array.from(this.#open)) {
+    for (const { request, served, identity } of Array.from(this.#open)) {
       const admission = await admit(request);
-      if ("answer" in admission) served.destroy();
+      if ("answer" in admission || !isDeepStrictEqual(admission.identity, identity)) served.destroy();
     }
   }
 }

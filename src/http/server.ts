@@ -155,7 +155,7 @@ function serve<Caller>(
   }
   const { identity, headers } = admission;
   try {
-    if (!options.open.begin(open, identity.principal)) throw tooMany();
+    if (!options.open.begin(open, identity)) throw tooMany();
     const { request: incoming } = open;
     const handler = options.router.handlerOf(incoming);
     handler({ incoming, response, caller: options.callerOf(identity, incoming), headers })?.catch((error: unknown) =>
@@ -197,7 +197,7 @@ function upgrade<Caller>(
     const { identity } = admission;
     const take = options.router.upgradeOf(request);
     const open = new OpenRequest(request, socket);
-    if (!options.open.begin(open, identity.principal)) throw tooMany();
+    if (!options.open.begin(open, identity)) throw tooMany();
     socket.once("close", () => options.open.end(open));
     take({ incoming: request, socket, head, caller: options.callerOf(identity, request) });
   };
