@@ -4,7 +4,7 @@ import { describe, it } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { mockProvider } from "../support/model/mockProvider.js";
 import { startResponsesServer } from "../support/model/responsesServer.js";
-import { startServer } from "../support/processes/mcpServer.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
 import { type Stage, setStage } from "../support/stage.js";
 
 const ENGINE = ["--engine", "native"];
@@ -43,6 +43,19 @@ describe.concurrent("the program of `notify`", { timeout: 60_000 }, () => {
       { ...common, "input-messages": ["!say one"], "last-assistant-message": "one" },
       { ...common, "input-messages": ["!say one", "!status 400", "!say two"], "last-assistant-message": "two" },
     ]);
+  });
+
+  it("can start no server that takes itself for the outermost", async ({ expect }) => {
+    await using model = await startResponsesServer();
+    await using stage = await setStage();
+    const listed = path.join(stage.root, "listed.txt");
+    const inner = `env -i PATH="$PATH" HOME="$HOME" '${process.execPath}' '${MAIN}' --engine scripted --tools codex,extras`;
+    const program = programIn(stage, `printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n' | ${inner} > '${listed}'`);
+    await using server = await startServer({ stage, args: ENGINE, config: `notify = ["${program}"]\n${mockProvider(model.url)}` });
+    await server.initialize();
+    await server.call("codex", { prompt: "!say one" }).result();
+    const [list = ""] = await eventually("the list of the server inside", () => (lines(listed).length > 0 ? lines(listed) : undefined));
+    expect(list.match(/"name":"[^"]*"/g)).toEqual(['"name":"codex-models"']);
   });
 
   it("holds up no answer, and dies with the server", async ({ expect }) => {

@@ -1,5 +1,6 @@
 import { withoutSecrets } from "../../exec/environment.js";
 import { endStragglers, endWithUs, killTree } from "../../exec/killTree.js";
+import { MARK_VARIABLE, markText } from "../../exec/nesting/turnMark.js";
 import { startProgram } from "../../exec/startProgram.js";
 import { describe } from "../../lib/errors.js";
 import { endsWithin, waitFor } from "../../lib/promises.js";
@@ -25,7 +26,7 @@ interface CompletedTurn {
   readonly lastMessage: string | null;
 }
 
-type NotifierHost = Pick<HostEnvironment, "env" | "codexHome" | "outside" | "contain">;
+type NotifierHost = Pick<HostEnvironment, "env" | "codexHome" | "outside" | "contain" | "mark">;
 
 /**
  * Runs the program of the user's `notify` setting after each completed turn, with a JSON text as its last argument. Turns do not wait for
@@ -69,7 +70,12 @@ export class TurnNotifier implements AsyncDisposable {
       argv: [findProgram({ command, env: {} }, this.#host), ...args, JSON.stringify(payloadOf(completed))],
       // Not a folder that commands may write: files there would decide what runs.
       cwd: codexHome,
-      env: { ...withoutSecrets(env, shellEnvironment.secrets ?? []), PATH: outside.searchPath },
+      env: {
+        ...withoutSecrets(env, shellEnvironment.secrets ?? []),
+        PATH: outside.searchPath,
+        // Its last argument is the model's: a server that it starts must know that a turn did.
+        [MARK_VARIABLE]: markText(this.#host.mark(completed.settings)),
+      },
     });
     const { signal } = this.#stop;
     const program = await startProgram(launch, { stdin: "none", signal });
