@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Caller } from "../agent/caller.js";
-import { hasScope } from "../agent/caller.js";
+import { callersInside, hasScope } from "../agent/caller.js";
 import { ScopeMissing } from "../agent/errors.js";
 import { sendJson } from "../http/answers.js";
 import { HttpProblem } from "../http/problem.js";
@@ -45,9 +45,11 @@ function page(path: string, answer: HttpHandler<Caller>): HttpMount<Caller> {
   return { path, methods: { GET: answer, HEAD: answer } };
 }
 
-/** Requires the scope `read`. */
+/** Requires the scope `read`, and a caller outside of all turns. */
 function reading(answer: HttpHandler<Caller>): HttpHandler<Caller> {
   return (request) => {
+    const why = callersInside(request.caller);
+    if (why !== undefined) throw new HttpProblem(403, why);
     if (!hasScope(request.caller, "read")) throw new HttpProblem(403, new ScopeMissing("read").message);
     return answer(request);
   };

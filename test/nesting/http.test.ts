@@ -88,6 +88,13 @@ describe("a call from inside a turn, over the network", () => {
     expect(answer.body).toMatchObject({ result: refused(FROM_INSIDE) });
   });
 
+  it("sees neither the sessions of its principal nor the metrics", async () => {
+    const pages = ["/sessions", "/metrics", "/api/v1/metrics"];
+    const statuses = [];
+    for (const path of pages) statuses.push((await fetch(`${server.origin}${path}`, { headers: { ...OPERATOR, ...INSIDE } })).status);
+    expect(statuses).toEqual([403, 403, 403]);
+  });
+
   it("does not find the session that its principal opened outside", async () => {
     const { session = "" } = await server.ask({ message: handshake(1), headers: ALICE });
     const headers = { ...ALICE, "mcp-session-id": session };

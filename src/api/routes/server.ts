@@ -115,6 +115,8 @@ export function serverRoutes(parts: ApiParts) {
       return c.json(await projectsOf(agent, ask), 200);
     })
     .openapi(METRICS, async (c) => {
+      // Throws for a caller inside a turn.
+      await (await parts.agent()).activities(askOf(c.env), []);
       const { contentType, text } = await parts.metrics();
       return c.text(text, 200, { "content-type": contentType });
     })
