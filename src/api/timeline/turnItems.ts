@@ -191,7 +191,8 @@ export class TurnItems {
     this.#decoders.delete(event.callId);
     const item = this.#command(event, at);
     const { aggregatedOutput, exitCode, durationMs } = event;
-    const declined = event.declined === true || isRefusal(aggregatedOutput);
+    // A command that ran has an exit code, and its output must not make it look like one that did not.
+    const declined = event.declined === true || (exitCode < 0 && isRefusal(aggregatedOutput));
     const { text: output, truncated } = ending(aggregatedOutput, this.#longest);
     return this.#put({
       ...item,
