@@ -1,0 +1,184 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { valueAt } from "../support/scenarios/scenario.js";
+import { type Attack, describeAttacks } from "./attack.js";
+import type { Ground } from "./ground.js";
+import { makeRepository } from "./plants.js";
+import { runPlainly } from "./standIn.js";
+import type { PrincipalName, Victim } from "./victim.js";
+
+const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+const HELPER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
+
+/** Does for somebody what a server must not do between two requests, and says so if it does not come back. */
+async function tryNaively(ground: Ground, program: string): Promise<void> {
+  const file = ground.write(path.join(ground.root, "naive.cjs"), program);
+  await runPlainly(ground, `timeout 5 '${process.execPath}' '${file}'; [ $? = 124 ] && echo ENDLESS`);
+}
+
+const isStopped = (ground: Ground): readonly string[] => (ground.saw("ENDLESS") ? ["a server that does nothing else any more"] : []);
+
+/** Configurations of a repository that a pattern with several repeats in a row reads in more ways than there is time for. */
+const SLOW_CONFIGURATIONS = {
+  "a line with a million blanks": {
+    text: `[remote "origin"]\n\turl = x${" ".repeat(2 ** 20)}"x\n`,
+    naive: String.raw`/^\s*(\w+)\s*=\s*"?([^"]*?)"?\s*$/m`,
+  },
+  "a quarter of a million empty lines": { text: "\n".repeat(2 ** 18 - 1_000), naive: String.raw`/^\s*filemode\s*=\s*(true|false)\s*$/im` },
+} as const;
+
+describeAttacks(
+  "a repository",
+  Object.entries(SLOW_CONFIGURATIONS).map(([what, { text, naive }]): Attack => {
+    return {
+      name: `stop the server by ${what} in its configuration`,
+      quick: true,
+      prepare: (ground) => {
+        makeRepository(ground.workspace);
+        ground.write(ground.inWorkspace(".git/config"), text);
+      },
+      // The workspace is looked at before the first command.
+      attempt: (_, victim) => victim.turn("!shell touch made\n!say done"),
+      standIn: (ground) => tryNaively(ground, `${naive}.test(${JSON.stringify(text)})`),
+      gained: isStopped,
+    };
+  }),
+);
+
+interface Sent {
+  readonly to: string;
+  readonly body: string;
+  readonly by?: PrincipalName;
+  readonly cookie?: string;
+}
+
+/** A request with any body, of a principal or of a stranger. */
+async function post(ground: Ground, { url }: Victim, { to, body, by, cookie }: Sent): Promise<Response> {
+  const who = { ...(by && { authorization: `Bearer ${ground.secret(`token of ${by}`)}` }), ...(cookie && { cookie, origin: url }) };
+  return fetch(url + to, { method: "POST", headers: { "content-type": "application/json", ...who }, body });
+}
+
+const LONG_NUMBER = `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping","params":{"x":${"1".repeat(2 ** 20)}e5}}`;
+const MANY_KEYS = 100_000;
+/** A JPEG as far as its first bytes tell. */
+const PICTURE = Buffer.concat([Buffer.from("ffd8ff", "hex"), Buffer.alloc(15 * 2 ** 20)]);
+const MANY_PICTURES = 60;
+
+describeAttacks("a caller", [
+  {
+    name: "stop the server by a number of a million digits",
+    quick: true,
+    on: "port",
+    attempt: (ground, victim) => post(ground, victim, { by: "alice", to: "/mcp", body: LONG_NUMBER }),
+    standIn: (ground) => tryNaively(ground, String.raw`/-?\d{16,}(?![\d.eE])/g[Symbol.replace](${JSON.stringify(LONG_NUMBER)}, "")`),
+    gained: isStopped,
+  },
+  {
+    name: "stop the server by many dotted keys of one table",
+    quick: true,
+    on: "port",
+    attempt: async (_, victim) => {
+      using alice = await victim.as("alice");
+      await alice.turn("!say done", { config: Object.fromEntries(Array.from({ length: MANY_KEYS }, (_key, at) => [`a.k${at}`, 0])) });
+    },
+    standIn: (ground) => tryNaively(ground, `let tree = {}; for (let at = 0; at < ${MANY_KEYS}; at++) tree = { ...tree, ["k" + at]: 0 };`),
+    gained: isStopped,
+  },
+  {
+    name: "take the server's memory by naming one picture many times",
+    quick: true,
+    on: "port",
+    prepare: (ground) => writeFileSync(ground.inWorkspace("p.jpg"), PICTURE),
+    attempt: async (ground, victim) => {
+      using alice = await victim.as("alice");
+      const opened = await alice.ask("newConversation", { cwd: ground.workspace });
+      const items = Array.from({ length: MANY_PICTURES }, () => ({ type: "localImage", data: { path: "p.jpg" } }));
+      await alice.ask("sendUserMessage", { conversationId: valueAt(opened, "result.conversationId"), items });
+    },
+    standIn: (ground) => runPlainly(ground, `[ $((${MANY_PICTURES} * $(base64 p.jpg | wc -c))) -gt 1000000000 ] && echo ENDLESS`),
+    gained: isStopped,
+  },
+]);
+
+const STRANGERS = 40;
+const STRANGERS_BODY = `{"x":[${"1,".repeat(7 * 2 ** 20)}1]}`;
+
+describeAttacks("a stranger", [
+  {
+    name: "take the server's memory and time by what is sent to log in",
+    quick: true,
+    on: "port",
+    attempt: async (ground, victim) => {
+      const sent = { to: "/api/v1/login", body: STRANGERS_BODY };
+      // The server may close the connection before everything was sent.
+      await Promise.allSettled(Array.from({ length: STRANGERS }, () => post(ground, victim, sent)));
+    },
+    standIn: (ground) =>
+      tryNaively(
+        ground,
+        `const body = ${JSON.stringify(STRANGERS_BODY)}; const taken = []; while (taken.length < ${STRANGERS}) taken.push(JSON.parse(body)); for (;;);`,
+      ),
+    gained: isStopped,
+  },
+]);
+
+/** More than a server remembers of browsers' logins. */
+const MANY_LOGINS = 5_000;
+const AT_ONCE = 50;
+
+/** A folder on PATH that is neither temporary nor in the home folder or a workspace. */
+function placeHelper(ground: Ground): void {
+  mkdirSync(path.join(PROJECT, ".cache"), { recursive: true });
+  const folder = mkdtempSync(path.join(PROJECT, ".cache", "helper-"));
+  ground.atTheEnd(() => rmSync(folder, { recursive: true }));
+  chmodSync(ground.write(path.join(folder, "helper"), `#!/bin/sh\nexec '${process.execPath}' '${HELPER}'\n`), 0o755);
+  ground.notes["PATH"] = `${folder}:/usr/local/bin:/usr/bin:/bin`;
+}
+
+/** What cannot be had, and what would open every folder to commands if it could. */
+const REFUSED = [{ sandbox: "danger-full-access" }, { cwd: "/" }] as const;
+
+describeAttacks("a principal", [
+  {
+    name: "end the logins of others by many of its own",
+    quick: true,
+    on: "port",
+    attempt: async (ground, victim) => {
+      const { headers } = await post(ground, victim, { by: "root", to: "/api/v1/login", body: "{}" });
+      const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
+      const logIn = () => post(ground, victim, { by: "alice", to: "/api/v1/login", body: "{}" });
+      for (let at = 0; at < MANY_LOGINS; at += AT_ONCE) await Promise.all(Array.from({ length: AT_ONCE }, logIn));
+      const me: unknown = await (await fetch(`${victim.url}/api/v1/me`, { headers: { cookie } })).json();
+      ground.notes["root"] = String(valueAt(me, "principal"));
+    },
+    standIn: (ground) => {
+      const logins = new Map([["root", true]]);
+      for (let at = 0; at < MANY_LOGINS; at++) {
+        logins.set(`alice ${at}`, true);
+        const [oldest = ""] = logins.keys();
+        if (logins.size > 1_024) logins.delete(oldest);
+      }
+      ground.notes["root"] = logins.has("root") ? "root" : "nobody";
+    },
+    gained: ({ notes }) => (notes["root"] === "root" ? [] : [`the login of another is ${notes["root"]}'s`]),
+  },
+  ...REFUSED.map((refused): Attack => {
+    return {
+      name: `take programs from the threads of others by asking for what is refused: ${JSON.stringify(refused)}`,
+      quick: true,
+      on: "port",
+      prepare: placeHelper,
+      victim: (ground) => ({ env: { PATH: ground.notes["PATH"] ?? "" }, config: '[mcp_servers.helper]\ncommand = "helper"\n' }),
+      attempt: async (_, victim) => {
+        using alice = await victim.as("alice");
+        await alice.turn("!say done", refused);
+        await alice.call("codex-threads", "cwd" in refused ? refused : {});
+        using bob = await victim.as("bob");
+        await bob.turn('!call mcp__helper__greet {"name":"bob"}\n!say done');
+      },
+      gained: (ground) => (ground.saw("hello bob") ? [] : ["a program that is not found any more"]),
+      standIn: (ground) => runPlainly(ground, "helper"),
+    };
+  }),
+]);
