@@ -33,7 +33,7 @@ import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { TokenUsage } from "../threads/usage.js";
 import type { Asker, ThreadAccess } from "./access.js";
-import { type AskedSettings, changedSettings, namesAnything, type SettingsChange } from "./askedSettings.js";
+import { type AskedSettings, changedSettings, checkLengths, namesAnything, type SettingsChange } from "./askedSettings.js";
 import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope, withoutSession } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
@@ -783,6 +783,7 @@ export class Agent {
 
   async #changed(ask: Ask, threadId: ThreadId, change: SettingsChange): Promise<ThreadSettings> {
     const { threads, settings: granted, folders } = this.#parts;
+    checkLengths({ model: change.model });
     const settings = granted.withChanges(await threads.settingsOf(threadId), change);
     // The limits are checked first, so that a caller never learns whether a folder outside them exists.
     this.#limitsOf(ask.caller)?.check(settings);
@@ -814,11 +815,13 @@ export class Agent {
 
   #settingsFor({ looksOnly, takesAnyModel = false, searchesWeb, ...named }: AskedSettings, caller: Caller | undefined): ThreadSettings {
     const asked: AskedSettings = looksOnly ? { ...named, sandbox: "read-only", approvalPolicy: "never" } : named;
+    checkLengths(asked);
     if (caller) this.#parts.ceilings().checkConfig(asked.config ?? {});
     try {
       const { settings: source } = this.#parts;
       if (searchesWeb && caller && source.forNewThread(asked).webSearch === "disabled") throw new AboveCeiling(NO_SEARCH);
       const settings = source.forNewThread(searchesWeb ? { ...asked, config: { ...asked.config, web_search: "live" } } : asked);
+      checkLengths({ model: settings.model });
       return { ...settings, ...(looksOnly && { looksOnly }), ...(takesAnyModel && { modelIsReplaceable: true }) };
     } catch (error) {
       if (error instanceof AppError && !(error instanceof AboveCeiling)) throw new SettingsInvalid(error);

@@ -1,5 +1,6 @@
 import { withoutUndefined } from "../lib/fields.js";
 import type { ThreadSettings } from "../threads/settings.js";
+import { InvalidArguments } from "./errors.js";
 
 /** The settings that a caller may request for a new thread. */
 export interface AskedSettings {
@@ -21,6 +22,26 @@ export interface AskedSettings {
   /** The model may search the web. */
   readonly searchesWeb?: true | undefined;
 }
+
+const LONGEST_NAME = 256;
+const LONGEST_TEXT = 1024 * 1024;
+
+/** Threads, their records and the feed keep these. Throws `InvalidArguments`. */
+export function checkLengths({
+  model,
+  profile,
+  ...asked
+}: Pick<AskedSettings, "model" | "profile"> & Partial<Record<TextSetting, string | undefined>>): void {
+  for (const [name, value] of Object.entries({ model, profile }))
+    if (value !== undefined && value.length > LONGEST_NAME)
+      throw new InvalidArguments(`\`${name}\` has more than ${LONGEST_NAME} characters.`);
+  const { baseInstructions, developerInstructions, compactPrompt } = asked;
+  for (const [name, value] of Object.entries({ baseInstructions, developerInstructions, compactPrompt }))
+    if (value !== undefined && value.length > LONGEST_TEXT)
+      throw new InvalidArguments(`\`${name}\` has more than ${LONGEST_TEXT} characters.`);
+}
+
+type TextSetting = "baseInstructions" | "developerInstructions" | "compactPrompt";
 
 /** Settings that replace a thread's own from one of its turns on. */
 export interface SettingsChange extends Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy" | "model"> {

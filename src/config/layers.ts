@@ -44,6 +44,7 @@ export function treeOfCallConfig(
 const MOST_VALUES = 1_000;
 const DEEPEST = 32;
 const LONGEST_KEY = 1_000;
+const LONGEST_TEXT = 1024 * 1024;
 
 /** Throws `ConfigInvalid`. */
 function checkSize(config: ConfigTree): void {
@@ -52,6 +53,8 @@ function checkSize(config: ConfigTree): void {
     for (const [key, value] of Object.entries(tree)) {
       if (++values > MOST_VALUES) throw new ConfigInvalid(`\`config\` has more than ${MOST_VALUES} values`);
       if (key.length > LONGEST_KEY) throw new ConfigInvalid(`\`config\` has a key of more than ${LONGEST_KEY} characters`);
+      if (typeof value === "string" && value.length > LONGEST_TEXT)
+        throw new ConfigInvalid(`\`config\` has a text of more than ${LONGEST_TEXT} characters`);
       if (!isTree(value)) continue;
       if (depth === DEEPEST) throw new ConfigInvalid(`\`config\` has tables in tables, more than ${DEEPEST} deep`);
       look(value, depth + 1);

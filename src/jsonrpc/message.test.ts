@@ -38,6 +38,15 @@ describe("requests", () => {
     });
   });
 
+  it("with an id of thousands of characters are not answered either: all that is said of a request repeats it", () => {
+    expect(parseMessage(`{"id":"${"x".repeat(4_097)}","method":"ping"}`)).toEqual({
+      kind: "unreadable",
+      problem: "not a message",
+      reason: "the id of `ping` has more than 4096 characters",
+    });
+    expect(parseMessage(`{"id":"${"x".repeat(4_096)}","method":"ping"}`)).toMatchObject({ kind: "request" });
+  });
+
   it("with a usable id and no readable method are answered", () => {
     for (const text of ['{"jsonrpc":"2.0","id":5,"method":7}', '{"jsonrpc":"2.0","id":5}'])
       expect(parseMessage(text)).toEqual({
@@ -47,6 +56,12 @@ describe("requests", () => {
         answer: { id: 5, error: noMethod },
       });
   });
+});
+
+it("a batch of more messages than may be in flight is one that cannot be read", () => {
+  const batch = (length: number) => parseMessage(JSON.stringify(Array.from({ length }, (_, id) => ({ id, method: "ping" }))));
+  expect(batch(1_000)).toHaveLength(1_000);
+  expect(batch(1_001)).toMatchObject({ kind: "unreadable", answer: { id: null }, reason: "a batch of 1001 messages; 1000 are the limit" });
 });
 
 it("a byte order mark before a message is overlooked", () => {

@@ -42,7 +42,17 @@ export function parseMessage(text: string): Message | readonly Message[] {
   } catch {
     return notJson(text);
   }
-  return Array.isArray(value) ? value.map(readMessage) : readMessage(value);
+  if (!Array.isArray(value)) return readMessage(value);
+  return value.length > LONGEST_BATCH ? longBatch(value.length) : value.map(readMessage);
+}
+
+/** More messages than a session may have in flight. */
+const LONGEST_BATCH = 1_000;
+
+function longBatch(length: number): UnreadableMessage {
+  const reason = `a batch of ${length} messages; ${LONGEST_BATCH} are the limit`;
+  const error = new RpcError(RPC.invalidRequest, `Invalid request: ${reason}`);
+  return { kind: "unreadable", problem: "not a message", reason, answer: { id: null, error } };
 }
 
 /** Some shells put a byte order mark at the start of a pipe. */
@@ -69,7 +79,8 @@ function readMessage(value: unknown): Message {
   if (typeof method === "string") {
     if (id === undefined) return { kind: "notification", method, params };
     if (isRequestId(id)) return { kind: "request", id, method, params };
-    return { kind: "unreadable", problem: "not a message", reason: `the id of \`${method}\` is neither a string nor an integer` };
+    const why = typeof id === "string" ? `has more than ${LONGEST_ID} characters` : "is neither a string nor an integer";
+    return { kind: "unreadable", problem: "not a message", reason: `the id of \`${method}\` ${why}` };
   }
   if (!isRequestId(id)) return { kind: "unreadable", problem: "not a message", reason: "neither a request, a notification nor a response" };
   if ("error" in value) return { kind: "response", id, outcome: { error: readError(value.error) } };
@@ -82,8 +93,12 @@ function readMessage(value: unknown): Message {
   };
 }
 
+/** Also of progress tokens. Everything that is sent about a request repeats it. */
+const LONGEST_ID = 4_096;
+
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === "string" || typeof value === "bigint" || Number.isInteger(value);
+  if (typeof value === "string") return value.length <= LONGEST_ID;
+  return typeof value === "bigint" || Number.isInteger(value);
 }
 
 function readError(value: unknown): RpcError {

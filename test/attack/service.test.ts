@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { handshake, rpc } from "../support/http/httpClient.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 import { type Attack, describeAttacks } from "./attack.js";
 import type { Ground } from "./ground.js";
@@ -61,6 +62,9 @@ async function post(ground: Ground, { url }: Victim, { to, body, by, cookie }: S
 
 const LONG_NUMBER = `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping","params":{"x":${"1".repeat(2 ** 20)}e5}}`;
 const MANY_KEYS = 100_000;
+const MANY = 600_000;
+const MANY_MESSAGES = `[${Array.from({ length: MANY }, (_, id) => `{"id":${id},"method":"ping"}`).join(",")}]`;
+const MANY_CLIENTS = 50;
 /** A JPEG as far as its first bytes tell. */
 const PICTURE = Buffer.concat([Buffer.from("ffd8ff", "hex"), Buffer.alloc(15 * 2 ** 20)]);
 const MANY_PICTURES = 60;
@@ -83,6 +87,47 @@ describeAttacks("a caller", [
       await alice.turn("!say done", { config: Object.fromEntries(Array.from({ length: MANY_KEYS }, (_key, at) => [`a.k${at}`, 0])) });
     },
     standIn: (ground) => tryNaively(ground, `let tree = {}; for (let at = 0; at < ${MANY_KEYS}; at++) tree = { ...tree, ["k" + at]: 0 };`),
+    gained: isStopped,
+  },
+  {
+    name: "stop the server by a batch of many messages",
+    quick: true,
+    on: "port",
+    attempt: async (ground, victim) => {
+      const by = { authorization: `Bearer ${ground.secret("token of alice")}`, "content-type": "application/json" };
+      const message = handshake(0, { version: "2025-03-26" });
+      const { headers } = await fetch(`${victim.url}/mcp`, { method: "POST", headers: by, body: JSON.stringify(message) });
+      const session = { "mcp-session-id": headers.get("mcp-session-id") ?? "", "mcp-protocol-version": "2025-03-26" };
+      await fetch(`${victim.url}/mcp`, { method: "POST", headers: { ...by, ...session }, body: MANY_MESSAGES });
+    },
+    standIn: (ground) =>
+      tryNaively(ground, `const ids = Array.from({ length: ${MANY} }, (_, at) => at); ids.find((id, at) => ids.indexOf(id) !== at);`),
+    gained: isStopped,
+  },
+  {
+    name: "take the server's memory by the names of clients",
+    on: "port",
+    attempt: async (ground, victim) => {
+      for (let at = 0; at < MANY_CLIENTS; at++) {
+        const clientInfo = { name: "x".repeat(20 * 2 ** 20), version: "1" };
+        await post(ground, victim, {
+          by: "alice",
+          to: "/mcp",
+          body: JSON.stringify(rpc(at, "initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo })),
+        });
+      }
+    },
+    standIn: (ground) => runPlainly(ground, `[ $((${MANY_CLIENTS} * 20)) -gt 700 ] && echo ENDLESS`),
+    gained: isStopped,
+  },
+  {
+    name: "take the server's memory by the names of models",
+    on: "port",
+    attempt: async (_, victim) => {
+      using alice = await victim.as("alice");
+      for (let at = 0; at < MANY_CLIENTS; at++) await alice.ask("newConversation", { model: `${"x".repeat(20 * 2 ** 20)}${at}` });
+    },
+    standIn: (ground) => runPlainly(ground, `[ $((${MANY_CLIENTS} * 20)) -gt 700 ] && echo ENDLESS`),
     gained: isStopped,
   },
   {

@@ -13,6 +13,9 @@ export interface Handshake {
   readonly roots: boolean;
 }
 
+/** A session keeps these as long as it lives. */
+const LONGEST_NAME = 200;
+
 /** Throws `invalidParams` naming what is missing. */
 export function readHandshake(params: unknown): Handshake {
   const { protocolVersion, clientInfo, capabilities } = asRecord(params, "params");
@@ -22,11 +25,16 @@ export function readHandshake(params: unknown): Handshake {
     throw invalidParams("initialize: `clientInfo` must have a name and a version");
   return {
     revision: negotiate(protocolVersion),
-    name,
-    version,
+    name: beginningOf(name),
+    version: beginningOf(version),
     elicitation: isFields(capabilities) && isFields(capabilities["elicitation"]),
     roots: isFields(capabilities) && isFields(capabilities["roots"]),
   };
+}
+
+/** A copy: a part of a long text keeps all of it in memory. */
+function beginningOf(text: string): string {
+  return text.length <= LONGEST_NAME ? text : Buffer.from(text.slice(0, LONGEST_NAME), "utf16le").toString("utf16le");
 }
 
 interface ServerProfile {

@@ -1,5 +1,5 @@
 import type { Caller } from "../../agent/caller.js";
-import type { RequestId } from "../../jsonrpc/message.js";
+import { isRequestId, type RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TraceContext } from "../../observability/telemetry.js";
@@ -40,7 +40,7 @@ export interface Call {
 export function readProgressToken(params: Readonly<Record<string, unknown>>): RequestId | undefined {
   const meta = params["_meta"];
   const token: unknown = typeof meta === "object" && meta !== null && "progressToken" in meta ? meta.progressToken : undefined;
-  return typeof token === "string" || typeof token === "number" || typeof token === "bigint" ? token : undefined;
+  return typeof token === "number" || isRequestId(token) ? token : undefined;
 }
 
 /** What is needed of a call to send it notifications. */
