@@ -101,6 +101,10 @@ const MAX_NESTING = 5;
 const MOST_SCRIPTS = 50;
 /** The most words of one wrapper that are tried as the beginning of its command. */
 const MOST_BEGINNINGS = 64;
+/** Of each of them: the work would grow with their product. */
+const MOST_WORDS = 1_000;
+/** In characters. The kernel takes far less in one word. */
+const LONGEST_COMMAND = 1024 * 1024;
 /** Stands for the commands beyond these limits. */
 export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];
 
@@ -122,7 +126,11 @@ export function* commandsWithin(
 ): Generator<readonly string[]> {
   const seen = new Set<string>();
   let scripts = 0;
-  yield* within(argv, 0);
+  if (argv.reduce((sum, word) => sum + word.length, 0) <= LONGEST_COMMAND) yield* within(argv, 0);
+  else {
+    yield argv;
+    yield UNREAD_COMMANDS;
+  }
 
   function* within(words: readonly string[], depth: number): Generator<readonly string[]> {
     // Each command once: a script also mentions the commands of its inner scripts, so the work would double with every level.
@@ -157,8 +165,8 @@ function innerCommands(argv: readonly string[], parser: BashReader, everyBeginni
 
 function beginnings(args: readonly string[]): (readonly string[])[] {
   const starts = args.flatMap((word, at) => (word.startsWith("-") || isAssignment(word) ? [] : [at]));
-  const tried = starts.slice(0, MOST_BEGINNINGS).map((at) => args.slice(at));
-  return starts.length > MOST_BEGINNINGS ? [...tried, UNREAD_COMMANDS] : tried;
+  const tried = starts.slice(0, MOST_BEGINNINGS).map((at) => args.slice(at, at + MOST_WORDS));
+  return starts.length > MOST_BEGINNINGS || args.length > MOST_WORDS ? [...tried, UNREAD_COMMANDS] : tried;
 }
 
 /** `env -S 'name words'`, `env -vS…`, `env --split-string=…`: the words after it belong to the same command. */
