@@ -85,6 +85,8 @@ async function send(answer: Response, response: ServerResponse, also: Readonly<R
   for (const [name, value] of answer.headers) headers[name] = value;
   // Personal data must not be cached.
   headers["cache-control"] ??= "no-store";
+  // Text of callers, such as the names of models in the metrics, must not be taken for a page or a script.
+  headers["x-content-type-options"] ??= "nosniff";
   if (answer.status !== 204) headers["content-length"] = String(body.length);
   response.writeHead(answer.status, headers).end(body);
 }

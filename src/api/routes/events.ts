@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { checkScope } from "../../agent/caller.js";
 import { type ApiParts, type ApiRequest, askOf } from "../base/apiParts.js";
 import { ApiProblem } from "../base/problems.js";
 import { ServerStream } from "../events/serverStream.js";
@@ -52,7 +53,8 @@ export function eventRoutes(parts: EventParts) {
       const { types, after } = wantedOf(c.req.valid("query"), c.req.valid("header"));
       const stream = streaming(c.env);
       const ask = askOf({ ...c.env, signal: stream.signal });
-      // Checks that the caller may watch at all.
+      checkScope(c.env.caller, "read");
+      // Throws for a caller inside a turn.
       await agent.activities(ask, []);
       await stream.send(new ServerStream({ agent, ask, after: after?.feed ?? agent.feed.now }), parts, types);
       return c.body(null, 200);
