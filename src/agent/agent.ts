@@ -502,7 +502,7 @@ export class Agent {
   }
 
   /** How a question of a thread that the caller may see was settled; undefined if it is open, no longer kept or unknown. */
-  settlementOf(ask: Ask, id: ApprovalId): Extract<FeedEntry, { type: "questionAnswered" }> | undefined {
+  settlementOf(ask: Ask, id: string): Extract<FeedEntry, { type: "questionAnswered" }> | undefined {
     this.#check(ask, "read");
     return this.feed.lastOf(ask.caller, "questionAnswered", ({ questionId }) => questionId === id);
   }

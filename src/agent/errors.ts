@@ -1,4 +1,5 @@
 import { AppError } from "../lib/errors.js";
+import type { ThreadId } from "../lib/ids.js";
 
 /** The caller asked for more than the operator allows. The message names the setting that raises the limit. */
 export class AboveCeiling extends AppError {
@@ -78,13 +79,29 @@ export class CallerTimedOut extends Error {}
 /** The abort reason of a call whose client disconnected and did not come back. */
 export class CallerVanished extends Error {}
 
+interface Settlement {
+  readonly threadId: ThreadId;
+  readonly text: string;
+}
+
 /** The question is not open: it was answered, its turn has ended, or it does not exist. */
 export class QuestionSettled extends AppError {
   readonly code = "question_settled";
 
-  /** @param open The open questions of the same caller, one line each. */
-  constructor(id: string, open: readonly string[]) {
+  readonly #threadId: ThreadId | undefined;
+
+  /** `open`: the open questions of the same caller, one line each. `how`: how this one was settled, if that is still known. */
+  constructor(id: string, { open, how }: { readonly open: readonly string[]; readonly how: Settlement | undefined }) {
     const waiting = open.length === 0 ? "Nothing waits for an answer now." : `Open questions: ${open.join("; ")}.`;
-    super(`No question ${id.slice(0, 64)} is open: it was answered, or its turn has ended. ${waiting}`);
+    super(
+      `No question ${id.slice(0, 64)} is open: ${how?.text ?? "it was answered, or its turn has ended, or it never existed"}. ${waiting}`,
+    );
+    this.#threadId = how?.threadId;
+  }
+
+  override get advice(): string {
+    return this.#threadId === undefined
+      ? "`codex-threads` shows the open questions of each thread."
+      : `\`codex-wait\` with threadId ${this.#threadId} returns what came of it.`;
   }
 }

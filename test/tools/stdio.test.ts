@@ -97,9 +97,10 @@ describe.concurrent("a turn", () => {
     const running = server.call("codex", { prompt: untilTold, sandbox: "danger-full-access", "approval-policy": "never" });
     await running.event("exec_command_begin");
     const threadId = await running.threadId();
+    const added = "Added to the running turn. What comes of it is in that turn's answer: codex-wait returns it.";
     expect(await call(server, "codex-steer", { threadId, prompt: "!say steered" })).toEqual({
-      content: [{ text: "Added to the running turn.", type: "text" }],
-      structuredContent: { threadId },
+      content: [{ text: added, type: "text" }],
+      structuredContent: { threadId, content: added },
     });
     writeFileSync(path.join(server.stage.workspace, "go"), "");
     expect(valueAt(await running.result(), "structuredContent")).toMatchObject({ threadId, content: "steered" });

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
-import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../../approvals/model.js";
+import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js";
 import { isFields } from "../../lib/fields.js";
 import { type ApiParts, askOf } from "../base/apiParts.js";
 import { AnsweredBefore, ApiProblem } from "../base/problems.js";
@@ -58,7 +58,7 @@ export function approvalRoutes({ agent: open }: Pick<ApiParts, "agent">) {
       const { approvalId } = c.req.valid("param");
       const request = await openRequest(agent, ask, approvalId);
       if (request) return c.json(approvalView(agent, ask, request), 200);
-      const settled = agent.settlementOf(ask, approvalId as ApprovalId);
+      const settled = agent.settlementOf(ask, approvalId);
       if (!settled) throw notFound(approvalId);
       return c.json({ id: approvalId, settlement: settlementView(settled) }, 200);
     })
@@ -81,7 +81,7 @@ async function openRequest(agent: Agent, ask: Ask, id: string): Promise<Approval
 
 function settledBefore(agent: Agent, ask: Ask, id: string): AnsweredBefore | ApiProblem {
   // A caller who may answer but not watch does not learn who else did.
-  const settled = ask.caller?.scopes.includes("read") ? agent.settlementOf(ask, id as ApprovalId) : undefined;
+  const settled = ask.caller?.scopes.includes("read") ? agent.settlementOf(ask, id) : undefined;
   if (!settled) return notFound(id);
   const settlement = settlementView(settled);
   const whom = settlement.who === null ? "" : ` by ${settlement.who}`;

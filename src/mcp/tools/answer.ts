@@ -4,6 +4,7 @@ import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js
 import { isFields } from "../../lib/fields.js";
 import { questionLine } from "../wording/activity.js";
 import { answer } from "../wording/callResult.js";
+import { wayText } from "../wording/turnReport.js";
 import { arg, defineTool } from "./tool.js";
 
 /** Answers a turn's question where the client cannot show it to a person. */
@@ -23,8 +24,8 @@ export const answerTool = defineTool({
   },
   output: {
     type: "object",
-    properties: { threadId: { type: "string" }, id: { type: "string" }, decision: { type: "string" } },
-    required: ["threadId", "id", "decision"],
+    properties: { threadId: { type: "string" }, content: { type: "string" }, id: { type: "string" }, decision: { type: "string" } },
+    required: ["threadId", "content", "id", "decision"],
   },
   sets: ["codex"],
   order: 7,
@@ -33,15 +34,16 @@ export const answerTool = defineTool({
   async call({ id, ...given }, { agent, ask }) {
     const open = await agent.questions(ask);
     const request = open.find((question) => question.id === id);
-    if (!request) throw new QuestionSettled(id, open.map(openLine));
+    if (!request) throw settled(agent, ask, { id, open });
     const decision = decisionOf(request, given);
     await settle(agent, ask, { request, decision });
     const { threadId } = request;
-    return answer(`Answered: ${WORDS[decision.kind]}. Thread ${threadId} goes on; wait for it with codex-wait.`, {
-      threadId,
-      id,
-      decision: WORDS[decision.kind],
-    });
+    const effect =
+      decision.kind === "abort"
+        ? `The turn of thread ${threadId} ends; codex-wait returns what it has done.`
+        : `Thread ${threadId} goes on; wait for it with codex-wait.`;
+    const content = `Answered: ${WORDS[decision.kind]}. ${effect}`;
+    return answer(content, { threadId, content, id, decision: WORDS[decision.kind] });
   },
 });
 
@@ -68,7 +70,20 @@ interface Settlement {
 /** Another client may have answered first. */
 async function settle(agent: Agent, ask: Ask, { request, decision }: Settlement): Promise<void> {
   if (await agent.answer(ask, request.id, { ...decision, by: "tool" })) return;
-  throw new QuestionSettled(request.id, (await agent.questions(ask)).map(openLine));
+  throw settled(agent, ask, { id: request.id, open: await agent.questions(ask) });
+}
+
+function settled(
+  agent: Agent,
+  ask: Ask,
+  { id, open }: { readonly id: string; readonly open: readonly ApprovalRequest[] },
+): QuestionSettled {
+  const answered = agent.settlementOf(ask, id);
+  const how = answered && {
+    threadId: answered.threadId,
+    text: `it was ${WORDS[answered.decision]} ${wayText(answered.by)}`,
+  };
+  return new QuestionSettled(id, { open: open.map(openLine), how });
 }
 
 function openLine(request: ApprovalRequest): string {

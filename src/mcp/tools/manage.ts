@@ -1,4 +1,4 @@
-import { answer } from "../wording/callResult.js";
+import { confirmation } from "../wording/callResult.js";
 import { arg, defineTool, onThread, parseNamedThread, TURN_OUTPUT } from "./tool.js";
 
 /** Operations on a thread as a whole. */
@@ -12,11 +12,11 @@ export const manageTool = defineTool({
     action: arg.choice(["stop", "fork", "archive", "unarchive", "compact"], "What to do."),
     threadId: arg.text("The thread."),
   },
-  // `compact` is a turn; the other actions return only the thread id.
+  // `compact` is a turn; the other actions return the thread and a sentence.
   output: {
     type: "object",
     properties: TURN_OUTPUT.properties,
-    required: ["threadId"],
+    required: ["threadId", "content"],
   },
   sets: ["codex"],
   order: 9,
@@ -27,17 +27,17 @@ export const manageTool = defineTool({
     switch (action) {
       case "stop":
         await agent.stop(ask, threadId);
-        return answer(`Stopped thread ${threadId}. Go on with codex-reply.`, { threadId });
+        return confirmation(threadId, `Stopped thread ${threadId}. What it has done is kept: go on with codex-reply.`);
       case "fork": {
         const fork = await agent.fork(ask, threadId);
-        return answer(`Forked into thread ${fork}. Go on there with codex-reply.`, { threadId: fork });
+        return confirmation(fork, `Forked into thread ${fork}. Go on there with codex-reply.`);
       }
       case "archive":
         await agent.archive(ask, threadId);
-        return answer(`Archived thread ${threadId}.`, { threadId });
+        return confirmation(threadId, `Archived thread ${threadId}. \`unarchive\` puts it back into the list.`);
       case "unarchive":
         await agent.unarchive(ask, threadId);
-        return answer(`Thread ${threadId} is back in the list.`, { threadId });
+        return confirmation(threadId, `Thread ${threadId} is back in the list. Go on with codex-reply.`);
       case "compact": {
         const ifSilent = "The thread was summarised: a summary has taken the place of its past.";
         return onThread(threadId, async () => ({ turn: await agent.compact(ask, threadId), ifSilent }));

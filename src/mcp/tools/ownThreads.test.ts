@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { refused } from "../../../test/support/callResults.js";
 import { eventually } from "../../../test/support/eventually.js";
+import { MemoryAgent } from "../../../test/support/memory/memoryAgent.js";
+import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
 import { callerNamed, OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import type { Ask } from "../../agent/agent.js";
 import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../lib/ids.js";
@@ -32,6 +35,11 @@ async function runningTurn(stage: OwnToolsStage): Promise<Turn> {
   const turn = await stage.agent.begin(ASK, { text: "hang" }, { turnId: turnIdOf("1") });
   await eventually("the turn", () => turn.log.size > 0 || undefined);
   return turn;
+}
+
+/** The same in the text and in the data. */
+function told(text: string, threadId: ThreadId): unknown {
+  return { content: [{ text, type: "text" }], structuredContent: { threadId, content: text } };
 }
 
 interface Asked {
@@ -85,7 +93,9 @@ describe("codex-manage stop", () => {
     const turn = await runningTurn(stage);
     const { threadId } = turn;
     const stop = { action: "stop", threadId };
-    expect(await stage.call("codex-manage", stop, ALICE)).toMatchObject({ structuredContent: { threadId } });
+    expect(await stage.call("codex-manage", stop, ALICE)).toEqual(
+      told(`Stopped thread ${threadId}. What it has done is kept: go on with codex-reply.`, threadId),
+    );
     expect([turn.ended, await turn.outcome]).toEqual([true, { status: "interrupted" }]);
     expect(await stage.call("codex-manage", stop, ALICE)).toEqual(refused(expect.stringContaining("No turn runs on thread")));
   });
@@ -116,7 +126,10 @@ describe("codex-answer", () => {
     await using stage = new OwnToolsStage();
     const { request, decision } = await questionOn(stage, COMMAND);
     const { threadId, id } = request;
-    expect(await stage.call("codex-answer", { id, ...given }, ALICE)).toMatchObject({ structuredContent: { threadId, id } });
+    const { content, structuredContent } = await stage.call("codex-answer", { id, ...given }, ALICE);
+    // Some clients show their model only the text, others only the data.
+    expect(structuredContent).toMatchObject({ threadId, id, content: content[0]?.text });
+    expect(content[0]?.text).toContain(decided.kind === "abort" ? `The turn of thread ${threadId} ends` : `Thread ${threadId} goes on`);
     expect(await decision).toEqual({ ...decided, who: "alice" });
   });
 
@@ -154,6 +167,22 @@ describe("codex-answer", () => {
       refused(expect.stringContaining(`Open questions: ${request.id} (thread ${request.threadId}): run`)),
     );
     expect((await approve(request.id, ALICE)).isError).toBeUndefined();
-    expect(await approve(request.id, ALICE)).toEqual(refused(expect.stringContaining("was answered, or its turn has ended")));
+    expect(await approve(request.id, ALICE)).toEqual(
+      refused(expect.stringMatching(/or it never existed\. .* `codex-threads` shows the open questions of each thread\.$/)),
+    );
+  });
+
+  it.for([
+    ["approve", "it was approved with codex-answer"],
+    ["abort", "it was aborted with codex-answer"],
+  ])("a second answer after %s is told how the question was settled and where to go on", async ([decision, how]) => {
+    await using agent = new MemoryAgent({ approvalFallback: "hold" });
+    await using client = new MemorySession({ agent });
+    const held = await client.call("codex", { prompt: "!escalate true\n!hang", "approval-policy": "on-request" });
+    const id = String(valueAt(held, "structuredContent.questions.0.id"));
+    await client.call("codex-answer", { id, decision });
+    const again = await client.call("codex-answer", { id, decision: "deny" });
+    const next = `\`codex-wait\` with threadId ${threadOf(held)} returns what came of it.`;
+    expect(again).toEqual(refused(`No question ${id} is open: ${how}. Nothing waits for an answer now. ${next}`));
   });
 });

@@ -1,4 +1,4 @@
-import { answer } from "../wording/callResult.js";
+import { confirmation } from "../wording/callResult.js";
 import { arg, defineTool, parseNamedThread } from "./tool.js";
 
 /** Adds input to a running turn. Its effect shows in the result of the call that started the turn. */
@@ -8,7 +8,7 @@ export const steerTool = defineTool({
   description:
     "Gives a running turn more to consider without stopping it, at once. Its effect shows in that turn's answer. If no turn runs, use codex-reply.",
   input: { threadId: arg.text("The thread."), prompt: arg.text("What the agent should consider.") },
-  output: { type: "object", properties: { threadId: { type: "string" } }, required: ["threadId"] },
+  output: { type: "object", properties: { threadId: { type: "string" }, content: { type: "string" } }, required: ["threadId", "content"] },
   annotations: { destructiveHint: false },
   sets: ["codex"],
   order: 8,
@@ -17,6 +17,6 @@ export const steerTool = defineTool({
   async call({ threadId, prompt }, { agent, ask }) {
     const id = parseNamedThread(threadId);
     await agent.steer(ask, id, prompt);
-    return answer("Added to the running turn.", { threadId: id });
+    return confirmation(id, "Added to the running turn. What comes of it is in that turn's answer: codex-wait returns it.");
   },
 });

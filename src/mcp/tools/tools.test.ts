@@ -118,8 +118,9 @@ describe("the threads", () => {
     for (const action of ["stop", "fork", "archive", "unarchive"])
       expect(await stage.call("codex-manage", { action, threadId: id }, BOB)).toEqual(refused(noSuchThread(id)));
     expect(stage.catalog.archived.size).toBe(0);
+    const archived = `Archived thread ${id}. \`unarchive\` puts it back into the list.`;
     expect(await stage.call("codex-manage", { action: "archive", threadId: id }, ALICE)).toEqual(
-      told(`Archived thread ${id}.`, { threadId: id }),
+      told(archived, { threadId: id, content: archived }),
     );
     expect([...stage.catalog.archived]).toEqual([id]);
   });

@@ -48,6 +48,11 @@ export function answer(text: string, structuredContent?: Readonly<Record<string,
   return { content: [{ text, type: "text" }], ...(structuredContent && { structuredContent }) };
 }
 
+/** What was done to a thread, for models that see the text and for those that see only the data. */
+export function confirmation(threadId: ThreadId, text: string): CallToolResult {
+  return answer(text, { threadId, content: text });
+}
+
 /** The result of a call that never reached a thread. The error's code is for programs. */
 export function refusal(error: AppError | undefined, why = error?.message ?? ""): DraftResult {
   const draft: DraftResult = { content: [{ text: why, type: "text" }], isError: true };

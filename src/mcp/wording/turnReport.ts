@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
-import type { ApprovalSubject } from "../../approvals/model.js";
+import type { ApprovalSubject, DecidedBy } from "../../approvals/model.js";
 import type { ChangedFile } from "../../exec/changes/countedFiles.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
@@ -121,7 +121,8 @@ function approvalLine({ approvals: { asked, allowed, denied, decisions } }: Turn
   if (asked === 0) return [];
   const no = decisions.findLast(({ decision }) => decision === "denied" || decision === "abort");
   const why =
-    no && ` (${describeSubject(no.subject)}: ${no.decision} ${wayText(no)}${no.reason === undefined ? "" : `: ${shortReason(no.reason)}`})`;
+    no &&
+    ` (${describeSubject(no.subject)}: ${no.decision} ${wayText(no.by)}${no.reason === undefined ? "" : `: ${shortReason(no.reason)}`})`;
   return [`approvals: ${asked} asked, ${allowed} allowed, ${denied} denied${why ?? ""}`];
 }
 
@@ -152,7 +153,7 @@ function decisionField(question: DecidedQuestion): Readonly<Record<string, unkno
 }
 
 /** Who decided, worded so that a program is not presented as a person. */
-function wayText({ by: way }: DecidedQuestion): string {
+export function wayText(way: DecidedBy | undefined): string {
   switch (way) {
     case "console":
       return "in the console";
