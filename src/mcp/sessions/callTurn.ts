@@ -47,10 +47,12 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
         threadId,
         doing: doing ?? "Waiting to start",
         ms: turn.ms,
+        isQueued: turn.begunAt === undefined,
         questions: questions.open,
         console: turnCall.consoleAddress,
+        remarks,
       };
-      return answered(turnCall, presented(runningResult(running), { ...presentation, remarks }));
+      return answered(turnCall, presented(runningResult(running), presentation));
     }
     const { results } = presentation;
     const outcome = await turn.outcome;

@@ -170,9 +170,18 @@ export class FollowedTurn implements Work {
 
   /** The result of a request that leaves. */
   whileRunning(): Fields {
-    const { threadId, ms } = this.turn;
+    const { threadId, ms, begunAt } = this.turn;
+    const { consoleAddress, remarks } = this.#call;
     const result = this.#withLost(
-      runningResult({ threadId, doing: this.#message, ms, questions: this.held, console: this.#call.consoleAddress }),
+      runningResult({
+        threadId,
+        doing: this.#message,
+        ms,
+        isQueued: begunAt === undefined,
+        questions: this.held,
+        console: consoleAddress,
+        remarks,
+      }),
     );
     this.stay?.visit.toldOf(this.held.map(({ id }) => id));
     this.stay?.answered(result);

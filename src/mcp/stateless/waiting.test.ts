@@ -42,9 +42,12 @@ describe("a call without a session", () => {
     await untilRunning(client);
     abort.abort(new CallerTimedOut("the client stopped waiting"));
     await lost;
-    const again = client.call({ prompt: HELD }, PLAIN);
+    const joined = await client.call({ prompt: HELD, wait: 0 }, PLAIN);
+    expect(valueAt(joined, "result.structuredContent.notices")).toEqual([
+      expect.stringMatching(/^This turn was started .* not started again\./),
+    ]);
     await letGo(client);
-    expect(saidIn(await again)).toBe("made");
+    expect(saidIn(await client.call({ threadId: threadIn(joined) }, { ...PLAIN, tool: "codex-wait" }))).toBe("made");
     const threads = await client.call({ action: "list" }, { ...PLAIN, tool: "codex-threads" });
     expect(valueAt(threads, "result.structuredContent.threads.length")).toBe(1);
   });

@@ -60,6 +60,6 @@ export const TURN_FIELDS = {
   /** The open questions of a running turn. */
   questions: listOf(objectOf({ id: TEXT, what: TEXT })),
   /** Turns in the same folder whose callers do not know the thread id. */
-  alsoRunning: listOf(objectOf({ threadId: TEXT, state: TEXT })),
+  alsoRunning: listOf(objectOf({ threadId: TEXT, state: TEXT, next: TEXT })),
   next: TEXT,
 } as const;

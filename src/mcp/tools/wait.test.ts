@@ -126,14 +126,20 @@ describe("codex-wait", () => {
   it("gives the last answer again when nothing runs", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
-    const again = { content: [{ text: "one", type: "text" }], structuredContent: { threadId, content: "one", status: "completed" } };
+    // Otherwise a reply that lost its prompt would look answered.
+    const next = "No turn runs: this is the thread's last answer. Go on with codex-reply and a prompt.";
+    const report = { text: `\nthreadId: ${threadId}\nnext: ${next}`, type: "text" };
+    const again = {
+      content: [{ text: "one", type: "text" }, report],
+      structuredContent: { threadId, content: "one", status: "completed", next },
+    };
     expect([await client.call("codex-wait", { threadId }), await client.call("codex-reply", { threadId })]).toEqual([again, again]);
   });
 
   it.for([
-    ["of the call", {}, { "result-tokens": 100 }],
-    ["of the server", { resultTokens: 100 }, {}],
-    ["of the call, over the server's", { resultTokens: 100_000 }, { "result-tokens": 100 }],
+    ["of the call", {}, { "result-tokens": 150 }],
+    ["of the server", { resultTokens: 150 }, {}],
+    ["of the call, over the server's", { resultTokens: 100_000 }, { "result-tokens": 150 }],
   ] as const)("gives the last answer within the budget %s, and says where the rest is", async ([, options, asked]) => {
     await using client = new Client(options);
     const threadId = threadOf(await client.call("codex", { prompt: `!say first ${"x".repeat(2_000)} last`, "result-tokens": 100_000 }));
@@ -141,7 +147,7 @@ describe("codex-wait", () => {
       const again = await client.call(tool, { threadId, ...asked });
       expect(valueAt(again, "content.0.text")).toBe(saidBy(again));
       expect(saidBy(again)).toMatch(/^first x+\n\n\[… \d+ of 2011 characters are left out here\. codex-threads .+ …\]\n\nx+ last$/);
-      expect(cost(again)).toBeLessThanOrEqual(105);
+      expect(cost(again)).toBeLessThanOrEqual(155);
     }
   });
 
@@ -171,7 +177,8 @@ describe("codex-wait", () => {
   it("gives each of several turns its answer, the oldest first", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
-    await client.call("codex-reply", { threadId, prompt: "!say second", wait: 0 });
+    const queued = await client.call("codex-reply", { threadId, prompt: "!say second", wait: 0 });
+    expect(saidBy(queued)).toMatch(/^Queued for \d+ s: an earlier turn of this thread still runs$/);
     await client.letGo();
     const answers = [await client.call("codex-wait", { threadId }), await client.call("codex-wait", { threadId })];
     expect(answers.map(saidBy)).toEqual(["made", "second"]);
@@ -236,6 +243,16 @@ describe("a client that times out", () => {
     expect(valueAt(list, "structuredContent.threads.length")).toBe(1);
   });
 
+  it("and joins its turn while it runs is told so in both parts of the result", async () => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "first", reason: TIMED_OUT });
+    const joined = await client.call("codex", { prompt: HELD, wait: 0 });
+    const remark = String(valueAt(joined, "structuredContent.notices.0"));
+    expect(remark).toMatch(/^This turn was started \d+ s ago by a call with the same arguments that timed out; it was not started again\./);
+    expect(valueAt(joined, "content.0.text")).toContain(`\n${remark}\n`);
+    await client.letGo();
+  });
+
   it("finds the answer of a turn that ended meanwhile", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
@@ -277,6 +294,7 @@ describe("a client that times out", () => {
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
     const other = await client.call("codex", { prompt: "!say other" });
     const named = String(valueAt(other, "structuredContent.alsoRunning.0.threadId"));
+    expect(valueAt(other, "structuredContent.alsoRunning.0.next")).toBe("An earlier call here timed out. codex-wait gets its answer.");
     expect(valueAt(other, "content.2.text")).toMatch(
       new RegExp(
         `^\\nAn earlier call here timed out; its thread ${named} runs for \\d+ s: Running until .*\\. codex-wait gets its answer\\.$`,

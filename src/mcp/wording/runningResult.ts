@@ -13,12 +13,16 @@ export interface RunningTurn {
   readonly threadId: ThreadId;
   /** Its current activity, in one line. */
   readonly doing: string;
-  /** How long it has run. */
+  /** The time since it was requested. */
   readonly ms: number;
+  /** It waits behind another turn of its thread. */
+  readonly isQueued?: boolean;
   /** The open questions that no client is being asked. */
   readonly questions: readonly ApprovalRequest[];
   /** The URL of the console, if it is served. */
   readonly console?: string | undefined;
+  /** Remarks about the call itself. */
+  readonly remarks?: readonly string[] | undefined;
 }
 
 /** Without a question, the result should cost a model at most 120 tokens. */
@@ -28,34 +32,51 @@ const WAIT = "Call codex-wait (or codex-reply without a prompt) with this thread
 const ANSWER = "Ask the user, then call codex-answer with the id, then codex-wait.";
 
 /** The result of a call that returns while its turn goes on: the thread, its activity and what to do next. */
-export function runningResult({ threadId, doing, ms, questions, console: address }: RunningTurn): CallToolResult {
+export function runningResult({ threadId, questions, console: address, remarks = [], ...turn }: RunningTurn): CallToolResult {
   const told = questions.slice(0, MOST_QUESTIONS).map(({ id, subject }) => ({ id, what: questionText(subject) }));
   const content =
     told.length > 0
       ? ["Waiting for an answer:", ...told.map(({ id, what }) => `${what} (id ${id})`), ...furtherQuestions(questions)].join("\n")
-      : `Still running after ${span(ms)}: ${oneLine(doing, DOING_LENGTH)}`;
+      : stateOf(turn);
   const next = told.length > 0 ? ANSWER : WAIT;
   const place = address === undefined ? "" : `\nThe user can watch and answer at ${address}`;
-  const fields = { threadId, content, status: "running", ...(told.length > 0 && { questions: told }), next };
+  const fields = {
+    threadId,
+    content,
+    status: "running",
+    ...(told.length > 0 && { questions: told }),
+    ...(remarks.length > 0 && { notices: remarks }),
+    next,
+  };
   return {
-    content: [{ text: `${content}\nthreadId: ${threadId}\n${next}${place}`, type: "text" }],
+    content: [{ text: [content, `threadId: ${threadId}`, ...remarks, `${next}${place}`].join("\n"), type: "text" }],
     structuredContent: { ...fields, ...(address !== undefined && { console: address }) },
   };
+}
+
+function stateOf({ doing, ms, isQueued = false }: Pick<RunningTurn, "doing" | "ms" | "isQueued">): string {
+  return isQueued
+    ? `Queued for ${span(ms)}: an earlier turn of this thread still runs`
+    : `Still running after ${span(ms)}: ${oneLine(doing, DOING_LENGTH)}`;
 }
 
 function furtherQuestions({ length }: readonly ApprovalRequest[]): string[] {
   return length > MOST_QUESTIONS ? [`${length - MOST_QUESTIONS} more questions are shown when these are answered.`] : [];
 }
 
+/** A model that sent a reply without its prompt must not take the old answer for a new one. */
+const LAST_ANSWER = "No turn runs: this is the thread's last answer. Go on with codex-reply and a prompt.";
+
 /** The result for a thread without a running turn: its last answer again, within the budget. */
 export function idleResult(threadId: ThreadId, last: LastAnswer | undefined, { tokens }: Pick<AnswerBudget, "tokens">): CallToolResult {
   if (last !== undefined) {
     const findings = last.findings && findingsField(last.findings, { cwd: last.cwd, room: roomForFindings(tokens) });
-    const fields = { threadId, content: "", status: "completed", ...findings };
+    const fields = { threadId, content: "", status: "completed", ...findings, next: LAST_ANSWER };
     const content = withinBudget(last.text, { tokens, spentCharacters: JSON.stringify(fields).length, threadId });
-    return answer(content, { ...fields, content });
+    const { content: texts, structuredContent } = answer(content, { ...fields, content });
+    return { content: [...texts, { text: `\nthreadId: ${threadId}\nnext: ${LAST_ANSWER}`, type: "text" }], structuredContent };
   }
-  const why = `No turn runs on thread ${threadId}, and its last one left no answer: it was interrupted, or ended without a message. Go on with codex-reply and a prompt.`;
+  const why = `No turn runs on thread ${threadId}, and its last one left no answer: it failed, was interrupted, or ended without a message. Go on with codex-reply and a prompt; codex-threads with this threadId shows what was done.`;
   return { ...answer(why, { threadId, content: why, status: "interrupted" }), isError: true };
 }
 
@@ -70,7 +91,7 @@ export function withLostTurns(result: CallToolResult, lost: readonly AttendedTur
     .map(({ threadId, state, next }) => `\nAn earlier call here timed out; its thread ${threadId} ${state}. ${next}`)
     .join("");
   const more = lost.length > MOST_LOST ? `\n${lost.length - MOST_LOST} more such threads are in codex-threads.` : "";
-  const alsoRunning = named.map(({ threadId, state }) => ({ threadId, state }));
+  const alsoRunning = named.map(({ threadId, state, next }) => ({ threadId, state, next: `An earlier call here timed out. ${next}` }));
   return {
     ...result,
     content: [...result.content, { text: `${text}${more}`, type: "text" }],
