@@ -1,6 +1,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { ElicitRequestSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { callersInside } from "../src/agent/caller.js";
 import { memoryWires } from "../src/jsonrpc/memoryWire.js";
@@ -84,14 +84,17 @@ class WireTransport implements Transport {
 /** The actions of a caller, and the messages it received. */
 class Caller implements AsyncDisposable {
   readonly #stage = new OwnToolsStage({ engine: new SlowEngine(), approvalFallback: "hold" });
-  readonly #client = new Client({ name: "a-client-nobody-knows", version: "1.0.0" });
+  readonly #client: Client;
   readonly #session: Session;
   readonly #transport: WireTransport;
   readonly told: unknown[] = [];
   /** The names of the tools it called. */
   readonly used: string[] = [];
 
-  constructor() {
+  /** `answers`: its user answers the forms that it shows. */
+  constructor({ answers = false }: { readonly answers?: boolean } = {}) {
+    this.#client = new Client({ name: "a-client-nobody-knows", version: "1.0.0" }, answers ? { capabilities: { elicitation: {} } } : {});
+    if (answers) this.#client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { decision: "approved" } }));
     const [near, far] = memoryWires();
     const { opened } = this.#stage;
     this.#session = new Session(near, {
@@ -183,5 +186,19 @@ describe("a turn of ten minutes for a client that gives up after one", () => {
     expect(tokens(before)).toBeLessThan(2_000);
     for (const running of before)
       expect(tokens([running])).toBeLessThanOrEqual(valueAt(running, "structuredContent.questions") ? 250 : 160);
+  });
+
+  it("through codex and codex-reply alone, which is all that some users allow, where the user is asked in the client", async () => {
+    await using caller = new Caller({ answers: true });
+    await caller.connect();
+    let result = await caller.call("codex", { prompt: "release it", "approval-policy": "on-request" });
+    const threadId = String(valueAt(result, "structuredContent.threadId"));
+    while (valueAt(result, "structuredContent.status") === "running") result = await caller.call("codex-reply", { threadId });
+    expect(valueAt(result, "structuredContent")).toMatchObject({
+      content: "re: release it",
+      approvals: { asked: 1, allowed: 1, decisions: [{ decision: "approved", by: "elicitation" }] },
+    });
+    expect([caller.used[0], new Set(caller.used.slice(1))]).toEqual(["codex", new Set(["codex-reply"])]);
+    expect(tokens(caller.told.slice(0, -1))).toBeLessThan(2_000);
   });
 });
