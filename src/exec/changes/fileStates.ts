@@ -47,7 +47,7 @@ function entriesChangedMs(folder: string): number {
 /** Examining more entries would delay the call too much. */
 const MOST_ENTRIES = 4_000;
 
-/** The state of every readable file below a folder, by relative path. Undefined when there are too many or it takes too long. */
+/** The state of every readable file below a folder but git's own, by relative path. Undefined when there are too many or it takes too long. */
 export async function folderEntries(
   folder: string,
   { mayRead, signal }: { readonly mayRead: (file: string) => boolean; readonly signal: AbortSignal },
@@ -59,7 +59,7 @@ export async function folderEntries(
     for (const entry of await entriesOf(path.join(folder, within))) {
       if (++seen > MOST_ENTRIES || signal.aborted) return undefined;
       const name = path.join(within, entry.name);
-      if (!mayRead(path.join(folder, name))) continue;
+      if (entry.name === ".git" || !mayRead(path.join(folder, name))) continue;
       if (entry.isDirectory()) waiting.push(name);
       else {
         const mark = markOf(path.join(folder, name));

@@ -1,13 +1,16 @@
 import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { gitSettings } from "../../lib/files/gitConfig.js";
-import { findCheckout, gitFoldersOf, readGitCheckout } from "../../lib/files/gitFiles.js";
+import { findCheckout, gitFoldersOf, isCheckout, readGitCheckout } from "../../lib/files/gitFiles.js";
+import { readGuarded } from "../../lib/files/guardedRead.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
+import { isBelow, resolveLinks } from "../../platform/paths.js";
 import { systemProgram } from "../outside/outsidePrograms.js";
 import { runCommand } from "../run.js";
 import type { Sandbox } from "../sandbox/backend.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { type CallerFolders, type CallerView, callerView, type HiddenPlace } from "../sandbox/hiddenPlaces.js";
+import { type DirtyPath, readObjects, readStatus } from "./gitOutput.js";
 
 /** What examining a workspace needs from the host. */
 export interface LookingHost {
@@ -22,18 +25,16 @@ export interface LookingHost {
 /** The caller's view of files; absent for the server's own user. */
 export type LookingFor = Pick<CallerFolders, "folders" | "foreign"> | undefined;
 
-/** A path in the work tree that differs from the commit. */
-export interface DirtyPath {
-  /** The committed object's id; undefined when the commit does not have the path. */
-  readonly committed: string | undefined;
-}
-
 /** A report about more paths than this is of no use. */
 const LARGEST_OUTPUT = 4 * 1024 * 1024;
 /** Each path is looked at on the disk several times, in one go; a report about more is of no use. */
 const MOST_DIRTY = 20_000;
 /** Up to this number of tracked files, git examines all of them within milliseconds. */
 const FEW_FILES = 5_000;
+/** A turn that changes more files is reported incompletely anyway. */
+const MOST_PATHS = 200;
+/** Each of them costs two more runs of git. */
+const MOST_SUBMODULES = 8;
 /** Where our own folder appears in the sandbox. */
 const OWN_FOLDER = "/tmp";
 /** The file in that folder with git's standard input. */
@@ -49,18 +50,28 @@ export class Repository {
   readonly #sandbox: Sandbox;
   readonly #folder: string;
   readonly #view: CallerView;
+  /** Git's own folder; those of submodules are in it. */
+  readonly #common: string;
   readonly #environment: Readonly<Record<string, string>>;
 
   private constructor(
     readonly root: string,
     /** Examining the whole repository is cheap. */
     readonly isSmall: boolean,
-    parts: { git: string; sandbox: Sandbox; folder: string; view: CallerView; environment: Readonly<Record<string, string>> },
+    parts: {
+      git: string;
+      sandbox: Sandbox;
+      folder: string;
+      view: CallerView;
+      common: string;
+      environment: Readonly<Record<string, string>>;
+    },
   ) {
     this.#git = parts.git;
     this.#sandbox = parts.sandbox;
     this.#folder = parts.folder;
     this.#view = parts.view;
+    this.#common = parts.common;
     this.#environment = parts.environment;
   }
 
@@ -82,7 +93,7 @@ export class Repository {
       const view = viewFor(lookingFor, { env: host.env, shown: [root, own, common], tmp: () => folder });
       prepare(folder, { host, root, common, view });
       const environment = environmentOf({ git, root, own, common });
-      return new Repository(root, isSmallIndex(path.join(own, "index")), { git, sandbox, folder, view, environment });
+      return new Repository(root, isSmallIndex(path.join(own, "index")), { git, sandbox, folder, view, common, environment });
     } catch (error) {
       host.removeTemporaryFolder(folder);
       throw error;
@@ -97,6 +108,31 @@ export class Repository {
     );
     const dirty = output && readStatus(output);
     return dirty && dirty.size <= MOST_DIRTY ? dirty : undefined;
+  }
+
+  /** Those of these paths that the index has. */
+  async tracked(paths: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const below = paths.filter((file) => isBelow(file, this.root)).slice(0, MOST_PATHS);
+    if (below.length === 0) return new Set();
+    const output = await this.#run(["ls-files", "-z", "--cached", "--", ...below.map((file) => path.relative(this.root, file))], signal);
+    return new Set((output?.toString() ?? "").split("\0").map((name) => path.join(this.root, name)));
+  }
+
+  /** The folders of its submodules that are checked out and whose repositories are its own. */
+  async submodules(mayRead: (file: string) => boolean): Promise<readonly string[]> {
+    const list = await readGuarded(path.join(this.root, ".gitmodules"), { maxBytes: LARGEST_CONFIG, larger: "refuse", mayRead }).catch(
+      () => undefined,
+    );
+    const settings = [...gitSettings(list?.bytes.toString() ?? "")];
+    const named = settings.flatMap(({ key, value }) => (key === "path" ? [path.join(this.root, value)] : []));
+    return [...new Set(named)].filter((folder) => this.#isOwn(folder)).slice(0, MOST_SUBMODULES);
+  }
+
+  #isOwn(folder: string): boolean {
+    if (!isBelow(folder, this.root) || !isCheckout(folder)) return false;
+    const own = gitFoldersOf(folder)?.own;
+    const [real, realOwn] = [resolveLinks(folder), own && resolveLinks(own)];
+    return real === folder && realOwn !== undefined && (isBelow(realOwn, this.#common) || isBelow(realOwn, folder));
   }
 
   /**
@@ -242,34 +278,4 @@ function layOut(folder: string, { config, commit }: { readonly config: string; r
 /** An index has about a hundred bytes per file. */
 function isSmallIndex(index: string): boolean {
   return (statSync(index, { throwIfNoEntry: false })?.size ?? 0) <= FEW_FILES * 100;
-}
-
-/** Records end with NUL; the path is what follows the eighth space (`1`), the tenth (`u`) or the first (`?`). */
-function readStatus(output: Buffer): Map<string, DirtyPath> {
-  const dirty = new Map<string, DirtyPath>();
-  for (const record of output.toString().split("\0")) {
-    const fields = { "1": 8, u: 10, "?": 1 }[record[0] ?? ""];
-    if (fields === undefined) continue;
-    const words = record.split(" ");
-    // In a conflict, the id of the committed version is in another field; conflicts are reported without line counts.
-    const id = record[0] === "1" ? words[6] : undefined;
-    const isCommitted = record[0] === "u" || (id !== undefined && !/^0+$/.test(id));
-    dirty.set(words.slice(fields).join(" "), { committed: isCommitted ? (id ?? "") : undefined });
-  }
-  return dirty;
-}
-
-/** Each object is `ID TYPE SIZE`, a line break, its bytes and another line break. */
-function readObjects(output: Buffer): Map<string, string> {
-  const texts = new Map<string, string>();
-  for (let at = 0; at < output.length; ) {
-    const end = output.indexOf("\n", at);
-    const [id, type, size] = output.toString("latin1", at, end < 0 ? output.length : end).split(" ");
-    const length = type === "blob" ? Number(size) : Number.NaN;
-    if (end < 0 || id === undefined || (Number.isNaN(length) && type !== "missing")) break;
-    const bytes = output.subarray(end + 1, end + 1 + (type === "missing" ? 0 : length));
-    if (type === "blob" && !bytes.includes(0)) texts.set(id, bytes.toString());
-    at = type === "missing" ? end + 1 : end + 1 + length + 1;
-  }
-  return texts;
 }

@@ -45,7 +45,11 @@ const ME = {
 };
 
 function git(...args: readonly string[]): void {
-  execFileSync("git", args, { cwd: work, env: { ...process.env, ...ME }, stdio: "pipe" });
+  gitIn(work, ...args);
+}
+
+function gitIn(cwd: string, ...args: readonly string[]): void {
+  execFileSync("git", args, { cwd, env: { ...process.env, ...ME }, stdio: "pipe" });
 }
 
 function put(name: string, text: string): void {
@@ -114,7 +118,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     };
     const changes = new WorkspaceChanges(looking, { cwd: work, sinceMs: Date.now(), lookingFor: undefined });
     await changes.before();
-    expect([await changes.after({ withinMs: 20_000, patches: [] }), made.size]).toEqual([undefined, 0]);
+    expect([await changes.after({ withinMs: 20_000, patches: [] }), made.size]).toEqual([{ from: "folder", list: [] }, 0]);
   });
 
   it("an earlier change is not reported, unless the file is changed again, restored or removed", async () => {
@@ -207,11 +211,76 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(existsSync(proof)).toBe(false);
   });
 
-  it("a broken index, and no time, are unknown and not nothing", async () => {
+  it("no time is unknown and not nothing", async () => {
     repository({ "a.txt": "1\n" });
     expect(await told(() => put("a.txt", "2\n"), { withinMs: 0 })).toBe("unknown");
-    put(".git/index", "not an index");
-    expect(await told(() => put("a.txt", "3\n"))).toBe("unknown");
+  });
+
+  it("one with a broken index is compared as a folder; if a turn breaks it, the patches tell", async () => {
+    repository({ "a.txt": "1\n" });
+    const patches = [{ path: path.join(work, "a.txt"), kind: "update", added: 1, removed: 0 }] as const;
+    const breaks = () => put(".git/index", "not an index");
+    expect(await told(breaks, { patches })).toEqual(["patches", "update a.txt +1 -0"]);
+    const files = await told(() => {
+      put("a.txt", "3\n");
+      put("b.txt", "3\n");
+      put(".git/other", "3\n");
+    });
+    expect(files).toEqual(["folder", "add b.txt +undefined -undefined", "update a.txt +undefined -undefined"]);
+  });
+
+  it("what the agent patched where git does not look is told, unless it was put back", async () => {
+    repository({ "a.txt": "1\n", "kept.txt": "1\n", ".gitignore": "ignored*\n" });
+    const outside = path.join(folder, `outside${count}.txt`);
+    const names = ["a.txt", "ignored.txt", "ignored-again.txt", "kept.txt", "passing.txt"];
+    const patches = [...names.map((name) => path.join(work, name)), outside].map(
+      (file) => ({ path: file, kind: "add", added: 1, removed: 0 }) as const,
+    );
+    const files = await told(
+      () => {
+        put("a.txt", "2\n");
+        put("ignored.txt", "1\n");
+        writeFileSync(outside, "1\n");
+      },
+      { patches },
+    );
+    expect(files).toEqual(["git", `add ${path.relative(work, outside)} +1 -0`, "add ignored.txt +1 -0", "update a.txt +1 -1"]);
+  });
+
+  it("what the agent patched below a link is told once", async () => {
+    repository({ "a.txt": "1\n" });
+    const link = path.join(folder, `link${count}`);
+    symlinkSync(work, link);
+    const patches = [{ path: path.join(link, "a.txt"), kind: "update", added: 1, removed: 1 }] as const;
+    expect(await told(() => put("a.txt", "2\n"), { cwd: link, patches })).toEqual(["git", "update a.txt +1 -1"]);
+  });
+
+  it("what changes in its submodules is told, with its lines; a folder that only claims to be one is none", async () => {
+    const other = path.join(folder, `other${count}`);
+    mkdirSync(other);
+    writeFileSync(path.join(other, "s.txt"), "1\n");
+    for (const args of [
+      ["init", "-q"],
+      ["add", "-A"],
+      ["commit", "-q", "-m", "first"],
+    ])
+      gitIn(other, ...args);
+    repository({ "a.txt": "1\n", "false/.keep": "" });
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "deep/sub");
+    // Its repository is somebody else's.
+    put("false/.git", `gitdir: ${path.join(other, ".git")}\n`);
+    appendFileSync(
+      path.join(work, ".gitmodules"),
+      `[submodule "false"]\n\tpath = false\n[submodule "up"]\n\tpath = ../${path.basename(other)}\n`,
+    );
+    git("commit", "-q", "-a", "-m", "second");
+    const files = await told(() => {
+      put("deep/sub/s.txt", "1\n2\n");
+      put("deep/sub/new.txt", "1\n");
+      put("false/s.txt", "2\n");
+      writeFileSync(path.join(other, "s.txt"), "2\n");
+    });
+    expect(files).toEqual(["git", "add deep/sub/new.txt +1 -0", "add false/s.txt +1 -0", "update deep/sub/s.txt +1 -0"]);
   });
 
   it("leaves nothing behind, and the index as it was", async () => {

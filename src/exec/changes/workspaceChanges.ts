@@ -1,12 +1,13 @@
 import path from "node:path";
 import { readGuarded } from "../../lib/files/guardedRead.js";
 import { timeoutSignal } from "../../lib/promises.js";
-import { followLinks } from "../../platform/paths.js";
+import { followLinks, resolveLinks } from "../../platform/paths.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { callerView } from "../sandbox/hiddenPlaces.js";
 import { type ChangedFile, countedFiles, type NamedChange } from "./countedFiles.js";
 import { changedMs, type FileState, folderEntries, markOf } from "./fileStates.js";
-import { type DirtyPath, type LookingFor, type LookingHost, Repository } from "./repository.js";
+import type { DirtyPath } from "./gitOutput.js";
+import { type LookingFor, type LookingHost, Repository } from "./repository.js";
 
 /** `git` and `folder` compare the disk before and after, and include changes by other programs; `patches` reports only the agent's patches. */
 export interface ChangedFiles {
@@ -38,6 +39,8 @@ interface FirstLook {
   readonly root: string;
   /** The marks cover everything that differed from the commit; otherwise file timestamps show what changed since. */
   readonly isComplete: boolean;
+  /** Of a repository's submodules. */
+  readonly inner?: readonly FirstLook[];
 }
 
 /** Examines a workspace before the first action that may change it, and again at the end. */
@@ -74,39 +77,54 @@ export class WorkspaceChanges {
     if (first === "no repository") return byPatches;
     if (first === "unknown") return undefined;
     try {
-      return await this.#compare(first, timeoutSignal(withinMs), patches);
+      return await this.#compare(first, timeoutSignal(withinMs), byPatches);
     } catch {
       return undefined;
     } finally {
-      first.repository?.close(this.#host);
+      for (const { repository } of [first, ...(first.inner ?? [])]) repository?.close(this.#host);
     }
   }
 
   async #lookFirst(signal: AbortSignal): Promise<FirstLook | "no repository" | "unknown"> {
     const cwd = followLinks(path.resolve(this.#place.cwd))?.real;
     if (cwd === undefined) return "no repository";
-    const repository = await Repository.open(cwd, this.#host, this.#place.lookingFor);
-    if (!repository) return this.#lookAtFolder(cwd, signal);
-    try {
-      const first = await this.#lookAtRepository(repository, signal);
-      if (first === "unknown") repository.close(this.#host);
-      return first;
-    } catch (error) {
-      repository.close(this.#host);
-      throw error;
-    }
+    // What git cannot read is compared as a folder.
+    const repository = await this.#opened(cwd);
+    const first = repository && (await this.#lookAtRepository(repository, signal));
+    if (first) return { ...first, inner: await this.#lookAtSubmodules(repository, signal) };
+    return signal.aborted ? "unknown" : this.#lookAtFolder(cwd, signal);
   }
 
-  async #lookAtRepository(repository: Repository, signal: AbortSignal): Promise<FirstLook | "unknown"> {
+  #opened(folder: string): Promise<Repository | undefined> {
+    return Repository.open(folder, this.#host, this.#place.lookingFor).catch(() => undefined);
+  }
+
+  /** Undefined when git fails or takes too long. */
+  async #lookAtRepository(repository: Repository, signal: AbortSignal): Promise<FirstLook | undefined> {
     const { root, isSmall } = repository;
     // Examining a large repository twice would delay the caller too much: it is examined once, at the end.
     if (!isSmall) return { repository, marks: new Map(), texts: new Map(), root, isComplete: false };
-    const dirty = await repository.dirtyPaths(signal);
-    if (!dirty) return "unknown";
+    const dirty = await repository.dirtyPaths(signal).catch(() => undefined);
+    if (!dirty) {
+      repository.close(this.#host);
+      return undefined;
+    }
     const marks = new Map([...dirty.keys()].map((name) => [name, markOf(path.join(root, name))] as const));
     // The first examination may come after the first change: an engine that runs elsewhere does not wait for it.
     for (const [name, mark] of marks) if (changedMs(path.join(root, name), mark) > this.#place.sinceMs) marks.delete(name);
     return { repository, marks, root, isComplete: true, texts: await this.#textsOf(root, marks, signal) };
+  }
+
+  /** Git compares submodules by their commits only, unless it runs in each of them, with the configuration that it finds there. */
+  async #lookAtSubmodules(repository: Repository, signal: AbortSignal): Promise<readonly FirstLook[]> {
+    const folders = await repository.submodules(this.#mayRead(repository.root)).catch(() => []);
+    const looks = await Promise.all(
+      folders.map(async (folder) => {
+        const inner = await this.#opened(folder);
+        return inner && this.#lookAtRepository(inner, signal);
+      }),
+    );
+    return looks.filter((look) => look !== undefined);
   }
 
   async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no repository"> {
@@ -114,24 +132,55 @@ export class WorkspaceChanges {
     return marks ? { repository: undefined, marks, root, isComplete: true, texts: new Map() } : "no repository";
   }
 
-  async #compare(first: FirstLook, signal: AbortSignal, patches: readonly ChangedFile[]): Promise<ChangedFiles | undefined> {
-    const { repository, root } = first;
+  async #compare(first: FirstLook, signal: AbortSignal, byPatches: ChangedFiles): Promise<ChangedFiles | undefined> {
+    const { repository, root, inner = [] } = first;
     if (repository) {
-      const now = await repository.dirtyPaths(signal);
-      if (!now) return undefined;
-      const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) => this.#changeOf(name, first, now.get(name)));
-      return { from: "git", list: await this.#counted(changed, { ...first, repository }, signal) };
+      const found = await Promise.all([first, ...inner].map((look) => this.#foundIn(look, signal)));
+      if (found[0] === undefined) return signal.aborted ? undefined : byPatches;
+      const list = found.flatMap((files) => files ?? []);
+      return { from: "git", list: [...list, ...(await this.#unseen(repository, { found: list, patches: byPatches.list, signal }))] };
     }
     const now = await folderEntries(root, { mayRead: this.#mayRead(root), signal });
-    if (!now) return { from: "patches", list: patches };
+    if (!now) return byPatches;
     const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) =>
       difference(name, first.marks.get(name), now.get(name)),
     );
-    const known = new Map(patches.map((file) => [file.path, file]));
+    const known = new Map(byPatches.list.map((file) => [file.path, file]));
     return {
       from: "folder",
       list: changed.map(({ name, kind }) => ({ ...known.get(path.join(root, name)), path: path.join(root, name), kind })),
     };
+  }
+
+  /** Undefined when git fails or takes too long. */
+  async #foundIn(first: FirstLook, signal: AbortSignal): Promise<readonly ChangedFile[] | undefined> {
+    const { repository } = first;
+    const now = await repository?.dirtyPaths(signal);
+    if (!repository || !now) return undefined;
+    const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) => this.#changeOf(name, first, now.get(name)));
+    return this.#counted(changed, { ...first, repository }, signal);
+  }
+
+  /** The agent's patches to files that git does not see: ignored ones, and those of other folders. What was put back does not count. */
+  async #unseen(
+    repository: Repository,
+    {
+      found,
+      patches,
+      signal,
+    }: { readonly found: readonly ChangedFile[]; readonly patches: readonly ChangedFile[]; readonly signal: AbortSignal },
+  ): Promise<readonly ChangedFile[]> {
+    const seen = new Set(found.map((file) => file.path));
+    const others = patches.flatMap((file) => {
+      const real = resolveLinks(file.path);
+      const isAsPatched = (file.kind === "delete") === (markOf(file.path) === undefined);
+      return real === undefined || seen.has(real) || !isAsPatched ? [] : [{ file, real }];
+    });
+    const tracked = await repository.tracked(
+      others.map(({ real }) => real),
+      signal,
+    );
+    return others.flatMap(({ file, real }) => (tracked.has(real) ? [] : [file]));
   }
 
   #changeOf(name: string, first: FirstLook, now: DirtyPath | undefined): NamedChange[] {

@@ -124,7 +124,7 @@ it("files that could not be learned are unknown, not none", () => {
 });
 
 it.for([
-  ["folder", "files changed: 1 (no repository: the folder was compared)"],
+  ["folder", "files changed: 1 (without git: the folder was compared)"],
   ["patches", "files changed: 1 (from the agent's own patches only)"],
 ] as const)("where files come from (%s) is said", ([from, line]) => {
   const files = { from, list: [{ path: "/elsewhere/x", kind: "add" }] } as const;

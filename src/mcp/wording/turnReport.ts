@@ -95,7 +95,7 @@ export function reportText(turn: ReportedTurn): string {
 function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
   if (!files) return ["files changed: unknown (looking took too long)"];
   const { list, from } = files;
-  if (list.length === 0) return commands.run > 0 ? ["files changed: none"] : [];
+  if (list.length === 0) return commands.run > 0 ? [`files changed: none${from === "git" ? " that git sees" : SEEN_BY[from]}`] : [];
   const shown = list.slice(0, list.length > MAX_FILE_LINES ? MAX_FILE_LINES - 1 : MAX_FILE_LINES);
   const rest = list.length - shown.length;
   return [
@@ -106,7 +106,7 @@ function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
 }
 
 const LETTERS = { add: "A", update: "M", delete: "D" } as const;
-const SEEN_BY = { git: "", folder: " (no repository: the folder was compared)", patches: " (from the agent's own patches only)" } as const;
+const SEEN_BY = { git: "", folder: " (without git: the folder was compared)", patches: " (from the agent's own patches only)" } as const;
 
 function lineText({ added, removed }: ChangedFile): string {
   return added === undefined && removed === undefined ? "" : ` +${added ?? 0} -${removed ?? 0}`;
