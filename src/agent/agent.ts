@@ -867,7 +867,7 @@ export class Agent {
     // Released before the review turn takes its own slot.
     using _place = await this.#parts.limiter?.enter(ask);
     try {
-      return await nothingToReview(target, git);
+      return await nothingToReview(target, { run: git, folder: settings.cwd });
     } catch (error) {
       if (error instanceof ReviewTargetMissing || error instanceof AboveCeiling || !(error instanceof AppError)) throw error;
       return undefined;

@@ -45,7 +45,7 @@ const of = (sha: string): ReviewTarget => ({ type: "commit", sha });
 
 async function verdict(target: ReviewTarget): Promise<string> {
   try {
-    return (await nothingToReview(target, run)) ?? "something";
+    return (await nothingToReview(target, { run, folder })) ?? "something";
   } catch (error) {
     if (error instanceof ReviewTargetMissing) return error.message;
     throw error;
@@ -134,7 +134,7 @@ describe("a commit", () => {
 });
 
 it.each([UNCOMMITTED, since("main"), of("HEAD")])("%j needs a repository", async (target) => {
-  expect(await verdict(target)).toMatch(/^There is no git repository to review here: not a git repository/);
+  expect(await verdict(target)).toMatch(/ in \S+: not a git repository .*\. Name the repository as `cwd`\.$/);
 });
 
 it("custom instructions need none", async () => {
@@ -143,7 +143,7 @@ it("custom instructions need none", async () => {
 
 it("where git cannot be asked, the reviewer finds out", async () => {
   const silent: RunGit = async () => ({ exitCode: 127, stdout: "", stderr: "not found" });
-  expect(await nothingToReview(since("mian"), silent)).toBeUndefined();
+  expect(await nothingToReview(since("mian"), { run: silent, folder: "/repo" })).toBeUndefined();
 });
 
 it("near names differ by few letters or hold each other, the nearest first", () => {

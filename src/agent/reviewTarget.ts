@@ -19,6 +19,11 @@ export const QUIET_GIT = [...FETCHES_NOTHING, ...RUNS_NOTHING];
 /** In a submodule, git would start another git, which reads the submodule's own configuration. */
 const OUTSIDE_SUBMODULES = "--ignore-submodules=dirty";
 
+interface ReviewedFolder {
+  readonly folder: string;
+  readonly run: RunGit;
+}
+
 /** git is missing or timed out, so the model has to look for itself. */
 const UNANSWERED: ReadonlySet<number> = new Set([124, 126, 127]);
 const NOT_A_REPOSITORY = 128;
@@ -32,12 +37,14 @@ const COMPARED = 40;
  * Checks a target before the model reviews it. Returns why there is nothing to review; undefined if there is something, or if it cannot be
  * determined. Throws `ReviewTargetMissing`.
  */
-export async function nothingToReview(target: ReviewTarget, run: RunGit): Promise<string | undefined> {
+export async function nothingToReview(target: ReviewTarget, { run, folder }: ReviewedFolder): Promise<string | undefined> {
   if (target.type === "custom") return undefined;
   const inside = await run(["rev-parse", "--is-inside-work-tree"]);
   if (UNANSWERED.has(inside.exitCode)) return undefined;
   if (inside.exitCode === NOT_A_REPOSITORY)
-    throw new ReviewTargetMissing(`There is no git repository to review here: ${complaintOf(inside)}.`);
+    throw new ReviewTargetMissing(
+      `There is no git repository to review in ${folder}: ${complaintOf(inside)}. Name the repository as \`cwd\`.`,
+    );
   const git = await withoutFilters(run);
   if (!git) return undefined;
   switch (target.type) {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { unknownTool } from "../support/callResults.js";
 import { handshake, notice, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
 import { postHead, RawSocket } from "../support/http/httpRawSocket.js";
 import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
@@ -95,7 +96,7 @@ describe.concurrent("a request", () => {
   it("for an unknown tool or with bad arguments is a result that says so", async () => {
     expect((await server.ask({ message: toolCall(1, {}, "nonsense") })).body).toMatchObject({
       id: 1,
-      result: { isError: true, content: [{ text: "Unknown tool 'nonsense'" }] },
+      result: unknownTool("nonsense"),
     });
     expect((await server.ask({ message: toolCall(1, { prompt: 5 }) })).body).toMatchObject({ id: 1, result: { isError: true } });
   });

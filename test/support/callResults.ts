@@ -80,5 +80,6 @@ const WITH_CODE = expect.objectContaining({ "codex-mcpd/error": expect.stringMat
 
 /** A call of a tool that does not exist. */
 export function unknownTool(name: string): unknown {
-  return { content: [{ text: `Unknown tool '${name}'`, type: "text" }], isError: true };
+  const text = expect.stringContaining(`Unknown tool '${name}'. The tools of this server are codex, codex-reply, `) as unknown;
+  return { content: [{ text, type: "text" }], isError: true };
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { unknownTool } from "../../../test/support/callResults.js";
 import { MemorySession } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import { declarationsOf, toolsOf } from "../tools/sets.js";
 
 function errorOf(answer: Readonly<Record<string, unknown>>): unknown {
@@ -55,7 +57,16 @@ describe("tools/call", () => {
 
   it.for(["nope", "", "constructor"])("of the tool %j, which is unknown, is an error result", async (name) => {
     await using client = new MemorySession();
-    expect(await client.call(name, {})).toEqual({ content: [{ text: `Unknown tool '${name}'`, type: "text" }], isError: true });
+    expect(await client.call(name, {})).toEqual(unknownTool(name));
+  });
+
+  it("of a tool of another set names the set; codex-original says what Codex said", async () => {
+    await using client = new MemorySession();
+    expect(valueAt(await client.call("codex-exec", {}), "content.0.text")).toBe(
+      "Unknown tool 'codex-exec'. It is in the set extras, which this server was not started with (--tools).",
+    );
+    await using original = new MemorySession({ sets: ["codex-original"] });
+    expect(valueAt(await original.call("codex-exec", {}), "content.0.text")).toBe("Unknown tool 'codex-exec'");
   });
 
   it("of a tool that cannot be loaded is an internal error, reported with its cause", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { interrupted } from "../../../test/support/callResults.js";
+import { interrupted, unknownTool } from "../../../test/support/callResults.js";
 import { MemorySession } from "../../../test/support/memory/memorySession.js";
 import { valueAt } from "../../../test/support/scenarios/scenario.js";
 
@@ -92,7 +92,7 @@ describe("batches", () => {
     client.send(BATCH);
     expect(await client.until(() => client.received.find((message) => Array.isArray(message)))).toEqual([
       { id: 1, jsonrpc: "2.0", result: {} },
-      { id: 2, jsonrpc: "2.0", result: { content: [{ text: "Unknown tool 'nope'", type: "text" }], isError: true } },
+      { id: 2, jsonrpc: "2.0", result: unknownTool("nope") },
     ]);
   });
 

@@ -4,6 +4,7 @@ import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode
 import { type DraftResult, refusal } from "../wording/callResult.js";
 import {
   arg,
+  checkPrompt,
   defineTool,
   type McpToolContext,
   RESULT_TOKENS,
@@ -43,7 +44,10 @@ export const codexTool = defineTool({
   wording: { structName: "CodexToolCallParam", absent: "Missing arguments for codex tool-call; the `prompt` field is required." },
   answers: "the agent's last message, and the `threadId`",
   example: { prompt: "Why does the date test fail?", cwd: ".", sandbox: "read-only" },
-  call: beginTask,
+  async call(task, context) {
+    checkPrompt(task.prompt);
+    return beginTask(task, context);
+  },
 });
 
 /** The arguments of both declarations of `codex`. */

@@ -1,4 +1,4 @@
-import { arg, defineTool, TURN_OUTPUT, WAIT_ARGUMENT } from "./tool.js";
+import { arg, checkPrompt, defineTool, TURN_OUTPUT, WAIT_ARGUMENT } from "./tool.js";
 
 /** A question to a read-only agent. */
 export const queryTool = defineTool({
@@ -20,6 +20,7 @@ export const queryTool = defineTool({
   answers: "the agent's answer, and the `threadId`",
   example: { prompt: "Where are dates parsed, and do all places agree on the zone?", cwd: "." },
   async call({ prompt, cwd, model, wait }, { agent, ask, turnId }) {
+    checkPrompt(prompt);
     return { turn: await agent.begin(ask, { text: prompt }, { cwd, model, looksOnly: true, turnId }), wait };
   },
 });

@@ -56,7 +56,13 @@ function targetOf({ target, branch, commit, instructions }: AskedTarget): Review
   }
 }
 
-function given(name: string, value: string | undefined): string {
-  if (value === undefined || value.trim() === "") throw new InvalidArguments(`This target needs \`${name}\`.`);
+const NEEDED = {
+  branch: "the branch to compare with, e.g. `main`",
+  commit: "the hash of the commit",
+  instructions: "what to review and how",
+} as const;
+
+function given(name: keyof typeof NEEDED, value: string | undefined): string {
+  if (value === undefined || value.trim() === "") throw new InvalidArguments(`This target needs \`${name}\`: ${NEEDED[name]}.`);
   return value;
 }

@@ -80,6 +80,11 @@ export function toolsOf(names: readonly ToolSetName[], env: Readonly<NodeJS.Proc
   );
 }
 
+/** The set that has a tool; undefined if none has. */
+export function setWith(tool: string): string | undefined {
+  return LISTED_TOOLS.find(({ declaration }) => declaration.name === tool)?.sets[0];
+}
+
 function withoutOutput(declaration: ToolDeclaration): ToolDeclaration {
   return Object.fromEntries(Object.entries(declaration).filter(([field]) => field !== "outputSchema")) as ToolDeclaration;
 }

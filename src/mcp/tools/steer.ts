@@ -1,5 +1,5 @@
 import { confirmation } from "../wording/callResult.js";
-import { arg, defineTool, parseNamedThread } from "./tool.js";
+import { arg, checkPrompt, defineTool, parseNamedThread } from "./tool.js";
 
 /** Adds input to a running turn. Its effect shows in the result of the call that started the turn. */
 export const steerTool = defineTool({
@@ -16,6 +16,7 @@ export const steerTool = defineTool({
   example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Leave the changelog alone." },
   async call({ threadId, prompt }, { agent, ask }) {
     const id = parseNamedThread(threadId);
+    checkPrompt(prompt);
     await agent.steer(ask, id, prompt);
     return confirmation(id, "Added to the running turn. What comes of it is in that turn's answer: codex-wait returns it.");
   },

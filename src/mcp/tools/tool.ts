@@ -387,6 +387,11 @@ export function parseNamedThread(named: string): ThreadId {
   }
 }
 
+/** A turn without words costs as much as any other. Codex 0.92.0 began one. */
+export function checkPrompt(prompt: string): void {
+  if (prompt.trim() === "") throw new InvalidArguments("`prompt` is empty: say what the agent should do.");
+}
+
 export class ThreadNotNamed extends InvalidArguments {
   override get advice(): string {
     return "The threadId is in the result of the call that began the thread; `codex-threads` lists the threads that you can continue.";

@@ -39,6 +39,9 @@ it("an engine that only runs turns says so; its threads are in the store", async
 
 it.for([
   ["codex-steer", { prompt: "x" }, "missing field `threadId`"],
+  ["codex-steer", { threadId: newThreadId(), prompt: "" }, "`prompt` is empty"],
+  ["codex", { prompt: " \n" }, "`prompt` is empty"],
+  ["codex-query", { prompt: "" }, "`prompt` is empty"],
   ["codex-manage", { action: "compact", threadId: "x" }, "invalid character"],
   ["codex-manage", { threadId: newThreadId() }, "missing field `action`"],
   ["codex-manage", { action: "delete", threadId: newThreadId() }, "unknown variant `delete`"],
@@ -50,8 +53,8 @@ it.for([
   ["codex-threads", { action: "list", limit: 0 }, "invalid value: integer `0`, expected a whole number from 1 to 100"],
   ["codex-exec", { command: "ls" }, 'invalid type: string "ls", expected a sequence of strings'],
   ["codex-exec", { command: [] }, "`command` must begin with a program."],
-  ["codex-review", { target: "commit" }, "This target needs `commit`."],
-  ["codex-review", { target: "custom", instructions: " " }, "This target needs `instructions`."],
+  ["codex-review", { target: "commit" }, "This target needs `commit`: the hash of the commit."],
+  ["codex-review", { target: "custom", instructions: " " }, "This target needs `instructions`: what"],
   ["codex-account", { action: "login" }, "`login` needs `apiKey`"],
 ] as const)("%s with %j is refused: %s", async ([tool, args, why]) => {
   await using stage = new OwnToolsStage();

@@ -19,7 +19,7 @@ import { INSTRUCTIONS } from "../wording/instructions.js";
 import { joinedRemark } from "../wording/runningResult.js";
 import type { Call, EventsShown } from "../wording/turnView.js";
 import { remarkOnInjected } from "./injectedArguments.js";
-import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
+import { declarationsOf, type Presentation, type ServedTool, setWith } from "./sets.js";
 import type { StayRules } from "./stay.js";
 import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
 
@@ -119,7 +119,16 @@ export class Tools {
   /** The result of a call to an unknown tool. */
   unknown(name: string): CallToolResult {
     const worded = this.#parts.tools.find(({ presentation }) => presentation.unknownTool)?.presentation.unknownTool;
-    return refusal(undefined, worded?.(name) ?? `Unknown tool '${name}'`);
+    if (worded) return refusal(undefined, worded(name));
+    const error = `Unknown tool '${name}'`;
+    return refusal(undefined, this.asRecorded ? error : `${error}. ${this.#whereToFind(name)}`);
+  }
+
+  #whereToFind(name: string): string {
+    const set = setWith(name);
+    return set === undefined
+      ? `The tools of this server are ${this.#parts.tools.map(({ declaration }) => declaration.name).join(", ")}.`
+      : `It is in the set ${set}, which this server was not started with (--tools).`;
   }
 
   /** An expected failure is an `isError` result. Throws `RPC.busy` if too much is running already. */

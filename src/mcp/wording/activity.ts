@@ -28,7 +28,7 @@ export function shownActivity(activity: ThreadActivity | undefined, options: Act
   const { state, ms, questions, queued } = activity;
   return {
     state,
-    ms,
+    ms: Math.round(ms),
     doing: doingText(activity.step),
     ...(queued > 0 && { queued }),
     ...(questions.length > 0 && { approvals: questions.map((request) => ({ id: request.id, question: asked(request, options) })) }),
