@@ -397,7 +397,7 @@ export class Agent {
   async interrupt(ask: Ask, threadId: ThreadId): Promise<boolean> {
     this.#check(ask, "call");
     await this.#checkVisible(ask, threadId);
-    return this.#parts.threads.interrupt(threadId);
+    return this.#parts.threads.interrupt(threadId, "another call or a person stopped it");
   }
 
   /**

@@ -53,8 +53,9 @@ describe("a turn without a client", () => {
     vi.advanceTimersByTime(15 * MINUTE - 1);
     expect(turn.signal.aborted).toBe(false);
     vi.advanceTimersByTime(1);
-    expect([turn.signal.aborted, ground.reported]).toEqual([
+    expect([turn.signal.aborted, turn.interruption, ground.reported]).toEqual([
       true,
+      "it was unattended for 900 s",
       [`a turn of thread ${ground.thread} was interrupted: it was unattended for 900 s`],
     ]);
   });

@@ -245,7 +245,7 @@ export class AttendedTurn {
   #endUnattended(why: string): void {
     if (this.turn.ended) return;
     this.#options.report(`a turn of thread ${this.turn.threadId} was interrupted: ${why}`);
-    this.turn.interrupt();
+    this.turn.interrupt(why);
   }
 }
 

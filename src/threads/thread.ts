@@ -147,8 +147,8 @@ export class Thread {
     return this.#queue.filter(({ ended }) => !ended);
   }
 
-  interrupt(): void {
-    for (const turn of this.#queue) turn.interrupt();
+  interrupt(why?: string): void {
+    for (const turn of this.#queue) turn.interrupt(why);
   }
 
   /** Closes the engine's thread. No turn may run any more. */

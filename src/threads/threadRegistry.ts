@@ -254,10 +254,10 @@ export class ThreadRegistry {
   }
 
   /** Interrupts the running turn of a thread and the turns queued behind it. False when this process has none. */
-  interrupt(id: ThreadId): boolean {
+  interrupt(id: ThreadId, why?: string): boolean {
     const thread = this.#loaded.get(id);
     if (!thread?.isInUse) return false;
-    thread.interrupt();
+    thread.interrupt(why);
     return true;
   }
 

@@ -45,6 +45,7 @@ export class Turn {
   readonly #outcome = deferred<TurnOutcome>();
   readonly #abandoned = deferred<void>();
   readonly #abort = new AbortController();
+  #interruption: string | undefined;
   #overdue: NodeJS.Timeout | undefined;
   #state: "queued" | "running" | "ended" = "queued";
   readonly #since = monotonicMs();
@@ -129,9 +130,15 @@ export class Turn {
     if (last && isTurnEnd(last)) this.#end(last);
   }
 
+  /** Why it was interrupted, where its caller may not know it. */
+  get interruption(): string | undefined {
+    return this.#interruption;
+  }
+
   /** Asks the engine to stop; the turn ends soon, whatever the engine does. Harmless after the end. */
-  interrupt(): void {
+  interrupt(why?: string): void {
     if (this.#state === "ended" || this.signal.aborted) return;
+    this.#interruption = why;
     if (this.#state === "running") this.#overdue = setTimeout(() => this.#abandon(), INTERRUPT_GRACE_MS);
     else this.#endInterrupted();
     this.#abort.abort(new Error("the turn was interrupted"));

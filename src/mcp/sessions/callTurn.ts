@@ -67,6 +67,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
       results,
       resultTokens: turnCall.resultTokens,
       remarks,
+      interruption: turn.interruption,
       present,
     });
     stay.told();

@@ -221,6 +221,7 @@ export class FollowedTurn implements Work {
       reader: { client: clientProfile(this.#client), takesStructured: true },
       results,
       remarks,
+      interruption: this.turn.interruption,
       present,
       resultTokens: this.#call.resultTokens,
     };

@@ -158,6 +158,19 @@ describe("codex-wait", () => {
     expect(valueAt(await after.call("codex-wait", { threadId }), "structuredContent.content")).toBe("one");
   });
 
+  it("is told that somebody stopped the turn, and how to go on", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    const waiting = client.call("codex-wait", { threadId });
+    await client.call("codex-manage", { action: "stop", threadId });
+    const why = "The turn was interrupted before it ended: another call or a person stopped it.";
+    const result = await waiting;
+    expect(valueAt(result, "structuredContent")).toMatchObject({ status: "interrupted", content: why });
+    expect(valueAt(result, "content.0.text")).toBe(
+      `${why}\n\nThread ${threadId} keeps what it has done. Go on with codex-reply with threadId "${threadId}".`,
+    );
+  });
+
   it("says what to do on a thread whose last turn left no answer", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));

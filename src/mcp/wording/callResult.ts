@@ -101,6 +101,8 @@ export interface ResultContext {
   readonly resultTokens: number;
   /** Remarks about the call itself. */
   readonly remarks?: readonly string[] | undefined;
+  /** Why the turn was interrupted, if somebody else than the caller interrupted it. */
+  readonly interruption?: string | undefined;
   readonly present?: PresentTurn | undefined;
 }
 
@@ -191,7 +193,7 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
     const texts = seesReport(context.reader, { isError: false }) ? [content, `\n${report}`] : [content];
     return { content: texts.map((text) => ({ text, type: "text" })), structuredContent: { threadId, content, ...fields } };
   }
-  const why = outcome.status === "failed" ? within(outcome.message) : INTERRUPTED;
+  const why = outcome.status === "failed" ? within(outcome.message) : interruptedText(context);
   const first = `${why}\n\n${turn.next ?? ""}`;
   // The first text of an error already contains the next step.
   const texts = seesReport(context.reader, { isError: true }) ? [first, `\n${reportText({ ...turn, next: undefined })}`] : [first];
@@ -202,7 +204,9 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   };
 }
 
-const INTERRUPTED = "The turn was interrupted before it ended.";
+function interruptedText({ interruption }: ResultContext): string {
+  return `The turn was interrupted before it ended${interruption === undefined ? "" : `: ${interruption}`}.`;
+}
 
 /**
  * Whether the texts must repeat the structured part: for clients that are not known to show it to their model. Nearly all clients show only
