@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArguments } from "../../agent/errors.js";
-import { ReceiptBook } from "../../agent/receipt.js";
+import { type DecidedQuestion, ReceiptBook } from "../../agent/receipt.js";
 import { threadIdOf } from "../../lib/ids.js";
 import { ThreadNotFound } from "../../threads/errors.js";
 import type { ClientProfile } from "../clientProfiles.js";
@@ -17,6 +17,16 @@ const CONTEXT: ResultContext = {
 };
 const FIELDS = '"files":[],"commands":{"run":0,"failed":0},"approvals":{"asked":0,"allowed":0,"denied":0},"ms":0';
 const META = '"_meta":{"codex-mcpd/turn":{"engine":"native"}}';
+const COMMAND = {
+  kind: "command",
+  callId: "1",
+  command: ["touch", "x"],
+  commandText: "touch x",
+  cwd: "/repo",
+  parsed: [],
+  staysInSandbox: false,
+  needsPerson: false,
+} as const;
 const DONE = { status: "completed", lastMessage: "done" } as const;
 
 function textsFor(
@@ -116,6 +126,26 @@ describe("the answer to a call", () => {
     expect(turnResult(DONE, refused).structuredContent).toMatchObject({ next });
     const wrote = { from: "git", list: [{ path: "/x", kind: "add" }] } as const;
     expect(turnResult(DONE, { ...refused, receipt: { ...refused.receipt, files: wrote } }).structuredContent).not.toHaveProperty("next");
+  });
+});
+
+describe("the result of a turn with a denied question", () => {
+  const nextAfter = (decision: "denied" | "approved", by: DecidedQuestion["by"]) => {
+    const decisions = [{ subject: COMMAND, decision, by }];
+    const approvals = { asked: 1, allowed: 0, denied: 1, decisions };
+    return turnResult(DONE, { ...CONTEXT, receipt: { ...CONTEXT.receipt, approvals } }).structuredContent?.["next"];
+  };
+
+  it.for(["fallback", "client"] as const)("says what to do where nobody was asked: %s", (by) => {
+    expect(nextAfter("denied", by)).toMatch(/^What was denied was denied because nobody could be asked\. .*--approval-fallback hold/);
+  });
+
+  it("leaves it at that where somebody decided, or where it was allowed", () => {
+    expect([nextAfter("denied", "elicitation"), nextAfter("denied", "tool"), nextAfter("approved", "fallback")]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { TurnReceipt } from "../../agent/receipt.js";
+import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
 import { SANDBOX_REMEDY } from "../../exec/errors.js";
 import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
@@ -231,7 +231,8 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt }: ResultContext): s
   switch (outcome.status) {
     case "completed":
       if (receipt.lacksSandbox) return COMMANDS_NOT_RUN;
-      return receipt.isWriteRefused && receipt.files?.list.length === 0 ? NOTHING_WRITTEN : undefined;
+      if (receipt.isWriteRefused && receipt.files?.list.length === 0) return NOTHING_WRITTEN;
+      return receipt.approvals.decisions.some(isDeniedUnasked) ? NOBODY_ASKED : undefined;
     case "failed":
       return `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
     case "interrupted":
@@ -241,6 +242,13 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt }: ResultContext): s
 
 const NOTHING_WRITTEN =
   'Nothing was written: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".';
+
+function isDeniedUnasked({ decision, by }: DecidedQuestion): boolean {
+  return decision === "denied" && (by === "fallback" || by === "client");
+}
+
+const NOBODY_ASKED =
+  "What was denied was denied because nobody could be asked. If it is needed, ask the user: with --approval-fallback hold this server lets codex-answer answer, and a wider `sandbox` needs fewer approvals.";
 
 const COMMANDS_NOT_RUN = `Commands did not run: no sandbox works on this machine, and nobody allowed them without one; ${SANDBOX_REMEDY}.`;
 
