@@ -43,7 +43,7 @@ describe.skipIf(isWithoutBrowser())("a server with tokens", () => {
     return answer.json();
   }
 
-  it("accepts a one-time code once, and a token, on its login page", async () => {
+  it("accepts a one-time code once, and a token until the logout", async () => {
     const address = String(valueAt(await asOperator("/login/codes"), "address"));
     await using first = await Visitor.at(browser, address);
     await first.page.getByRole("heading", { name: "Nothing waits" }).waitFor();
@@ -65,6 +65,14 @@ describe.skipIf(isWithoutBrowser())("a server with tokens", () => {
     const kept = await second.page.evaluate("JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, location.href])");
     expect(kept).not.toContain(OPERATOR_TOKEN);
     expect(kept).toMatch(/^\[""/);
+
+    await second.page.getByRole("button", { name: "Settings and keys" }).click();
+    await second.page.getByText("Logged in as root").waitFor();
+    await second.picture("settings-login");
+    await second.page.getByRole("button", { name: "Log out" }).click();
+    await second.page.getByRole("button", { name: "Log in" }).waitFor();
+    await second.page.reload();
+    await second.page.getByRole("button", { name: "Log in" }).waitFor();
   });
 
   it("shows no buttons to a token without the scope `call`, and says why", async () => {

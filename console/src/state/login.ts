@@ -14,6 +14,11 @@ export function logInWithCode(code: string): Promise<void> {
   return request("login", { method: "POST", body: { code } });
 }
 
+/** Ends the login of this browser. */
+export function logOut(): Promise<void> {
+  return request("logout", { method: "POST" });
+}
+
 /** Logs in with what the user typed: a one-time code or, if it is not one, a bearer token. */
 export async function logInWith(secret: string): Promise<void> {
   try {

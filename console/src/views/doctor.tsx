@@ -24,7 +24,7 @@ export function Doctor() {
           {isFetching ? "Checking…" : "Check again"}
         </button>
       </div>
-      <Trouble error={error} onRetry={() => void refetch()} />
+      <Trouble error={error} />
       {findings.length > 0 && (
         <ul className="doctor">
           {findings.map((finding) => (

@@ -1,7 +1,12 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type RefObject, useState } from "react";
+import { visibleLine } from "../lib/visibleText.js";
 import { allowNotifications } from "../state/attention.js";
+import { logOut } from "../state/login.js";
 import { prefer, preferences, type Theme } from "../state/preferences.js";
+import { useMe } from "../state/queries.js";
 import { useSignal } from "../state/signal.js";
+import { Trouble } from "./trouble.js";
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["i", "inbox"],
@@ -15,6 +20,23 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Ctrl+Enter", "send the text"],
   ["?", "these settings"],
 ];
+
+/** Who is logged in; for a login with a code or token, a button to end it. */
+function Login() {
+  const queries = useQueryClient();
+  const { data: me } = useMe();
+  const logout = useMutation({ mutationFn: logOut, onSuccess: () => queries.resetQueries() });
+  if (me?.by !== "cookie") return null;
+  return (
+    <div className="actions">
+      <span>Logged in as {visibleLine(me.principal)}</span>
+      <button type="button" onClick={() => logout.mutate()} disabled={logout.isPending}>
+        Log out
+      </button>
+      <Trouble error={logout.error} />
+    </div>
+  );
+}
 
 /** The preferences of this browser, and the list of keys. */
 export function Settings({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }) {
@@ -56,6 +78,7 @@ export function Settings({ dialog }: { readonly dialog: RefObject<HTMLDialogElem
           ))}
         </tbody>
       </table>
+      <Login />
       <form method="dialog">
         <button type="submit" className="primary">
           Close
