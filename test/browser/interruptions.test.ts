@@ -165,6 +165,6 @@ describe.skipIf(isWithoutBrowser())("the console during interruptions", () => {
     expect((await answer.textContent())?.includes("word499999")).toBe(true);
     await page.getByPlaceholder("Reply").fill("!say still here");
     await page.getByRole("button", { name: "Send" }).click();
-    await expect.poll(() => answer.textContent()).toBe("still here");
+    await expect.poll(() => answer.locator(".markdown").textContent()).toBe("still here");
   });
 });
