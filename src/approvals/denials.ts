@@ -36,3 +36,10 @@ export function denialRemark(what: string, denial: Denial): string | undefined {
   if (isPersonsNo(denial)) return reason === undefined ? undefined : `The user did not allow ${what}, and says: ${reason}`;
   return `Nobody rejected ${what}; it was not approved${reason === undefined ? "." : `: ${reason}`}`;
 }
+
+const REMARK = /^(?:The user did not allow .+, and says: |Nobody rejected .+; it was not approved[.:])/s;
+
+/** Whether a message within a turn is such a remark: the engine records it like a message of the user. */
+export function isDenialRemark(text: string): boolean {
+  return REMARK.test(text);
+}

@@ -1,3 +1,4 @@
+import { isDenialRemark } from "../../approvals/denials.js";
 import { isFields, textOrNothing } from "../../lib/fields.js";
 import type { RawItem } from "../../threads/items.js";
 import { findingsIn } from "../../threads/reviewFindings.js";
@@ -102,6 +103,8 @@ export class StoredItems {
     this.#preview ??= text;
     // A user message during a turn is input to that turn.
     if (!this.#turn?.isMarked || this.#turn.end) this.#beginTurn({ isMarked: false });
+    else if (isDenialRemark(text) && this.#items.length > this.#turn.from)
+      return this.#put("notice", { type: "notice", status: "completed", level: "info", ...this.#cut(text) });
     this.#put("user", { type: "userMessage", status: "completed", ...this.#cut(text) });
   }
 
@@ -250,7 +253,7 @@ interface StoredTurn {
   end: (StoredEnd & { readonly ms: number | null }) | undefined;
 }
 
-const UNNAMED: ReadonlySet<string> = new Set(["user", "compaction", "review"]);
+const UNNAMED: ReadonlySet<string> = new Set(["user", "notice", "compaction", "review"]);
 function idOf(item: RawItem): string | undefined {
   return textOrNothing(item["id"]);
 }

@@ -1,5 +1,7 @@
 // Long because every kind of turn event has its form here, and the same state serves live readers and later ones.
+
 import { UsageOfTurn } from "../../agent/turnUsage.js";
+import { isDenialRemark } from "../../approvals/denials.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { CommandCall, Item as DomainItem } from "../../threads/items.js";
@@ -146,6 +148,7 @@ export class TurnItems {
     const common = { ...this.#common(item.id, at), status };
     switch (item.kind) {
       case "userMessage":
+        if (status === "completed" && this.#hasBegun() && isDenialRemark(item.text)) return this.#notice("info", item.text, at);
         // A user message is complete when it begins.
         return status === "running" ? [] : this.#put({ ...common, type: "userMessage", ...this.#cut(item.text) });
       case "agentMessage":
@@ -250,6 +253,10 @@ export class TurnItems {
       findings,
       ...(truncated && { truncated }),
     });
+  }
+
+  #hasBegun(): boolean {
+    return [...this.#items.values()].some(({ type }) => type === "userMessage");
   }
 
   #notice(level: "info" | "warning" | "error", given: string, at: number): readonly TurnNews[] {
