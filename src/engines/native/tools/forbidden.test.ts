@@ -44,6 +44,14 @@ const WAYS: readonly Way[] = [
 
 /** Other spellings of the command, which the rule must recognize. */
 const SPELLINGS = [
+  "tou\\\nch made",
+  "bash <<<'touch made'",
+  "bash <<'EOF'\ntouch made\nEOF",
+  ". /dev/stdin <<<'touch made'",
+  "mapfile -C 'touch made' -c 1 <<< x",
+  "compgen -C 'touch made' x",
+  "PS4='$(touch made)'; set -x; :",
+  "git -c alias.x='!touch made' x",
   "coproc touch made",
   "coproc NAME { touch made; }",
   "env -S 'touch made'",
@@ -72,6 +80,8 @@ const SPELLINGS = [
 /** Spellings that only an execution would resolve. */
 const UNCLEAR = [
   "t=touch; $t made",
+  "bash <(echo touch made)",
+  "BASH_ENV=made.sh bash -c :",
   "$(echo touch) made",
   "`echo touch` made",
   "{touch,made}",

@@ -86,6 +86,10 @@ const SCRIPT_WORDS: ReadonlyMap<string, (args: readonly string[]) => string | un
   ["trap", (args: readonly string[]) => args.find((word) => !word.startsWith("-"))],
   ["alias", (args: readonly string[]) => args.map((word) => word.slice(word.indexOf("=") + 1)).join("\n")],
   ["hash", (args: readonly string[]) => (args[0] === "-p" ? args[1] : undefined)],
+  ["mapfile", (args: readonly string[]) => valueBehind("-C", args)],
+  ["readarray", (args: readonly string[]) => valueBehind("-C", args)],
+  ["compgen", (args: readonly string[]) => valueBehind("-C", args)],
+  ["git", configuredScripts],
   ["env", splitString],
   ["su", scriptOption],
   ["runuser", scriptOption],
@@ -176,6 +180,18 @@ function splitString(args: readonly string[]): string | undefined {
   const [option = "", ...behind] = args.slice(at);
   const attached = option.startsWith("--") ? option.slice(`${option}=`.indexOf("=") + 1) : option.slice(option.indexOf("S") + 1);
   return [attached, ...behind].join(" ");
+}
+
+/** `-C 'name words'`. */
+function valueBehind(option: string, args: readonly string[]): string | undefined {
+  const at = args.indexOf(option);
+  return at < 0 ? undefined : args[at + 1];
+}
+
+/** `git -c alias.x='!name words'`: many of git's settings name a program, and later versions add to them. */
+function configuredScripts(args: readonly string[]): string | undefined {
+  const settings = args.flatMap((word, at) => (args[at - 1] === "-c" ? [word.slice(word.indexOf("=") + 1)] : []));
+  return settings.length === 0 ? undefined : settings.map((value) => value.replace(/^!/, "")).join("\n");
 }
 
 /** `su -c '…'`, `script --command='…'`. */

@@ -111,7 +111,10 @@ export class BashParser implements BashReader {
   }
 
   mentionedCommands(script: string): string[][] {
-    return this.#read(script, mentionedCommands) ?? [];
+    // To bash, a word goes on after a continued line; to the grammar, another one begins.
+    const joined = script.replaceAll("\\\n", "");
+    const found = this.#read(script, mentionedCommands) ?? [];
+    return joined === script ? found : [...found, ...(this.#read(joined, mentionedCommands) ?? [])];
   }
 
   patchHeredoc(script: string): HeredocPatch | undefined {

@@ -1,5 +1,6 @@
 import type { Node } from "web-tree-sitter";
 import { withoutEndLines } from "../../../lib/endLines.js";
+import { runsScripts } from "./words.js";
 
 export interface PlainCommand {
   readonly words: readonly string[];
@@ -76,7 +77,30 @@ export function mentionedCommands(root: Node): string[][] {
   const commands = root.descendantsOfType("command").filter((node) => node !== null);
   // Text that the grammar cannot parse may be a command in bash, as `{a,b}` is.
   const misread = root.hasError ? root.descendantsOfType("ERROR").filter((node) => node !== null) : [];
-  return [...commands.map(wordsOf), ...misread.map(({ text }) => text.trim().split(/\s+/))];
+  const words = commands.map(wordsOf);
+  const scripts = [...scriptsOfVariables(root), ...(words.some(([program = ""]) => runsScripts(program)) ? scriptsOfInput(root) : [])];
+  return [...words, ...misread.map(({ text }) => text.trim().split(/\s+/)), ...scripts.map((script) => ["bash", "-c", script])];
+}
+
+/** Bash runs the value of the first two, and the file that the others name: what that holds is not known. */
+const SCRIPT_VARIABLES = new Set(["PS4", "PROMPT_COMMAND"]);
+const FILE_VARIABLES = new Set(["BASH_ENV", "ENV"]);
+const UNKNOWN_SCRIPT = "$UNKNOWN";
+
+function scriptsOfVariables(root: Node): string[] {
+  return root.descendantsOfType("variable_assignment").flatMap((assignment) => {
+    const [name, value] = assignment?.namedChildren ?? [];
+    if (!name || !value) return [];
+    if (FILE_VARIABLES.has(name.text)) return [UNKNOWN_SCRIPT];
+    return SCRIPT_VARIABLES.has(name.text) ? [wordOf(value)] : [];
+  });
+}
+
+/** What a shell in the script may get as its script: here-documents, here-strings, and the output of other commands as a file. */
+function scriptsOfInput(root: Node): string[] {
+  const documents = root.descendantsOfType(["heredoc_body", "herestring_redirect"]).filter((node) => node !== null);
+  const texts = documents.map((node) => (node.type === "heredoc_body" ? node.text : wordOf(node.lastNamedChild ?? node)));
+  return root.descendantsOfType("process_substitution").length > 0 ? [...texts, UNKNOWN_SCRIPT] : texts;
 }
 
 function wordsOf(command: Node): string[] {

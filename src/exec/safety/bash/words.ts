@@ -35,6 +35,11 @@ function isShell(word: string): boolean {
   );
 }
 
+/** Any shell, and the shell's own command that runs a file of commands. */
+export function runsScripts(word: string): boolean {
+  return word === "." || word === "source" || isShell(word) || OTHER_SHELLS.has(programName(word));
+}
+
 /** The script of `[bash|zsh|sh, -lc|-c, script]`, exactly. */
 export function shellScript(argv: readonly string[]): string | undefined {
   const [shell, flag, script, ...more] = argv;
