@@ -308,8 +308,8 @@ export class ThreadRegistry {
   #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: LoadedThread["origin"]): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = (how: Reloading) => this.#reopen(parts.id, how);
-    const { desk, inForce } = this.#options;
-    const thread = new Thread({ ...parts, desk, inForce, observer: this.#observer, logs: this.#logs, retire, reload });
+    const { desk, inForce: told } = this.#options;
+    const thread = new Thread({ ...parts, desk, inForce: told, observer: this.#observer, logs: this.#logs, retire, reload });
     this.#makeRoom();
     this.#loaded.set(parts.id, thread);
     this.#observer?.threadOpened({ id: parts.id, settings: parts.settings, origin });

@@ -91,7 +91,7 @@ describe("a call from inside a turn, over the network", () => {
   it("sees neither the sessions of its principal nor the metrics", async () => {
     const pages = ["/sessions", "/metrics", "/api/v1/metrics"];
     const statuses = [];
-    for (const path of pages) statuses.push((await fetch(`${server.origin}${path}`, { headers: { ...OPERATOR, ...INSIDE } })).status);
+    for (const page of pages) statuses.push((await fetch(`${server.origin}${page}`, { headers: { ...OPERATOR, ...INSIDE } })).status);
     expect(statuses).toEqual([403, 403, 403]);
   });
 
