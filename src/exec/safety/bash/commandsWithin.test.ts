@@ -37,11 +37,11 @@ it("more scripts than are examined count as unreadable", () => {
 });
 
 it.each([
-  ["a wrapper of tens of thousands of words", `${"env ".repeat(60_000)}x`],
+  ["a wrapper of thousands of words", `${"env ".repeat(5_000)}x`],
   ["a script of more than a mebibyte", `true ${"x".repeat(2 ** 20)}`],
 ])("%s is not looked into to its end, and counts as one that cannot be read", (_, script) => {
   const commands = [...commandsWithin(["bash", "-c", script], parser, { everyBeginning: true })];
   expect(commands).toContain(UNREAD_COMMANDS);
-  expect(commands.every((words) => words.length <= 60_001)).toBe(true);
+  expect(commands.every((words) => words.length <= 5_001)).toBe(true);
   expect(commands.reduce((sum, words) => sum + words.length, 0)).toBeLessThan(600_000);
 });
