@@ -35,6 +35,8 @@ const FEW_FILES = 5_000;
 const MOST_PATHS = 200;
 /** Each of them costs two more runs of git. */
 const MOST_SUBMODULES = 8;
+/** Each name in the list is looked up on the disk, in one go, and anyone can write a list. */
+const MOST_CLAIMS = 200;
 /** Where our own folder appears in the sandbox. */
 const OWN_FOLDER = "/tmp";
 /** The file in that folder with git's standard input. */
@@ -125,7 +127,8 @@ export class Repository {
     );
     const settings = [...gitSettings(list?.bytes.toString() ?? "")];
     const named = settings.flatMap(({ key, value }) => (key === "path" ? [path.join(this.root, value)] : []));
-    return [...new Set(named)].filter((folder) => this.#isOwn(folder)).slice(0, MOST_SUBMODULES);
+    const examined = [...new Set(named)].slice(0, MOST_CLAIMS);
+    return examined.filter((folder) => this.#isOwn(folder)).slice(0, MOST_SUBMODULES);
   }
 
   #isOwn(folder: string): boolean {

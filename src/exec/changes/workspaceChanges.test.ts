@@ -1,5 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -281,6 +292,29 @@ describe.runIf(canSandbox)("in a repository", () => {
       writeFileSync(path.join(other, "s.txt"), "2\n");
     });
     expect(files).toEqual(["git", "add deep/sub/new.txt +1 -0", "add false/s.txt +1 -0", "update deep/sub/s.txt +1 -0"]);
+  });
+
+  it("of a long list of submodules the first names are looked up", async () => {
+    const other = path.join(folder, `other${count}`);
+    mkdirSync(other);
+    writeFileSync(path.join(other, "s.txt"), "1\n");
+    for (const args of [
+      ["init", "-q"],
+      ["add", "-A"],
+      ["commit", "-q", "-m", "first"],
+    ])
+      gitIn(other, ...args);
+    repository({ "a.txt": "1\n" });
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "sub");
+    const list = readFileSync(path.join(work, ".gitmodules"), "utf8");
+    const claims = (many: number) => Array.from({ length: many }, (_, at) => `[submodule "x${at}"]\n\tpath = x${at}\n`).join("");
+    const toldAfter = async (many: number) => {
+      put(".gitmodules", claims(many) + list);
+      git("commit", "-q", "-a", "-m", `${many} claims`);
+      return told(() => put("sub/s.txt", `${many}\n`));
+    };
+    expect(await toldAfter(199)).toEqual(["git", "update sub/s.txt +1 -1"]);
+    expect(await toldAfter(200)).toEqual(["git"]);
   });
 
   it("leaves nothing behind, and the index as it was", async () => {
