@@ -183,7 +183,7 @@ describe("arguments that a tool does not know", () => {
 
   it("are refused by name, with those that it knows", () => {
     const known = Object.keys(codexTool.inputSchema.properties).map((name) => `\`${name}\``);
-    expect(refused({ prompt: "go", images: ["a.png"] })).toBe(`${PREFIX}unknown field \`images\`, expected one of ${known.join(", ")}`);
+    expect(refused({ prompt: "go", pictures: ["a.png"] })).toBe(`${PREFIX}unknown field \`pictures\`, expected one of ${known.join(", ")}`);
     expect(complaintOf(() => parseArguments({ path: "." }, modelsTool))).toBe("codex-models: unknown field `path`, there are no fields");
   });
 
@@ -227,7 +227,7 @@ describe("null", () => {
   });
 });
 
-describe("an argument of another set", () => {
+describe("an argument of another tool", () => {
   it.for([
     ["codex", { workingDirectory: "/x" }, "Its name here is `cwd`."],
     ["codex", { fullAuto: true }, "Use `sandbox: workspace-write` in its place."],
@@ -240,6 +240,12 @@ describe("an argument of another set", () => {
     ["codex-query", { query: "x" }, "Its name here is `prompt`."],
     ["codex-review", { uncommitted: true }, "Use `target: uncommitted` in its place."],
     ["codex-review", { base: "main" }, "Its name here is `branch`."],
+    ["codex", { images: ["a.png"] }, "Name the files in the prompt: the agent can look at images."],
+    ["codex", { timeout: 600 }, "Use `wait` (seconds) in its place."],
+    ["codex-reply", { sandbox: "workspace-write" }, "A thread keeps its settings; `codex` begins one with others."],
+    ["codex-reply", { cwd: "/x" }, "A thread keeps its settings; `codex` begins one with others."],
+    ["codex-query", { sandbox: "workspace-write" }, "This tool only reads, and never asks; `codex` can change files."],
+    ["codex-review", { "approval-policy": "never" }, "This tool only reads, and never asks; `codex` can change files."],
     ["openoxide", { workingDirectory: "/x" }, "Its name here is `cwd`."],
     ["openoxide-reply", { threadId: "x" }, "Its name here is `thread_id`."],
   ] as const)("%s with %j is told what to use", async ([name, args, advice]) => {

@@ -9,12 +9,36 @@ const SAME: readonly (readonly string[])[] = [
   ["branch", "base"],
 ];
 
-/** What to use instead of arguments that only another set has. The first sentence whose named argument the tool has is used. */
-const INSTEAD: Readonly<Record<string, readonly (readonly [needs: string, sentence: string])[]>> = {
+type Instead = readonly [needs: string, sentence: string];
+
+const KEPT: Instead = ["threadId", "A thread keeps its settings; `codex` begins one with others."];
+const ONLY_READS = "This tool only reads, and never asks; `codex` can change files.";
+const READS: readonly Instead[] = [
+  ["target", ONLY_READS],
+  ["prompt", ONLY_READS],
+];
+const WAITS: Instead = ["wait", "Use `wait` (seconds) in its place."];
+const LOOKS: Instead = ["prompt", "Name the files in the prompt: the agent can look at images."];
+
+/**
+ * What to use instead of arguments that only other tools have, or that no tool has. The first sentence whose named argument the tool has is
+ * used.
+ */
+const INSTEAD: Readonly<Record<string, readonly Instead[]>> = {
   fullAuto: [["sandbox", "Use `sandbox: workspace-write` in its place."]],
   reasoningEffort: [["config", "Use `config: { model_reasoning_effort: … }` in its place."]],
   resetSession: [["cwd", "Every call of this tool begins a new thread; leave it out."]],
   uncommitted: [["target", "Use `target: uncommitted` in its place."]],
+  "approval-policy": [KEPT, ...READS],
+  config: [KEPT],
+  cwd: [KEPT],
+  model: [KEPT],
+  profile: [KEPT],
+  sandbox: [KEPT, ...READS],
+  timeout: [WAITS],
+  timeoutMs: [WAITS],
+  image: [LOOKS],
+  images: [LOOKS],
 };
 
 /** The tool sets that have arguments with these names. */
