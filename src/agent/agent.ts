@@ -74,6 +74,12 @@ export interface LastAnswer {
   readonly findings?: readonly ReviewFinding[];
 }
 
+/** How the last turn of a thread ended that left no answer. */
+export type SilentEnd =
+  | { readonly how: "failed"; readonly error: string }
+  /** Interrupted also by the end of its server; `unknown` where the record does not tell. */
+  | { readonly how: "completed" | "interrupted" | "unknown" };
+
 export interface AskedCommand {
   readonly argv: readonly string[];
   readonly cwd?: string | undefined;
@@ -363,11 +369,15 @@ export class Agent {
     );
   }
 
-  /** The agent's last answer on an idle thread; undefined if its last turn ended before it answered. Throws `ThreadBusyElsewhere`. */
-  lastAnswer(ask: Ask, threadId: ThreadId): Promise<LastAnswer | undefined> {
+  /**
+   * What the agent answered last on a thread without a running turn, or how its last turn ended without an answer. Throws
+   * `ThreadBusyElsewhere`.
+   */
+  lastAnswer(ask: Ask, threadId: ThreadId): Promise<LastAnswer | SilentEnd> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
-    return this.#promptly(ask, () => access.using(threadId, ask, async () => lastWords(await threads.historyAtRest(threadId))));
+    const found = async () => lastWords(await threads.historyAtRest(threadId)) ?? lastEnd(await threads.story(threadId));
+    return this.#promptly(ask, () => access.using(threadId, ask, found));
   }
 
   /** The turns in the same folder whose caller was lost before it learned the thread id, and that this caller may use. */
@@ -980,6 +990,17 @@ function lastWords({ items, settings: { cwd } }: ThreadHistory): LastAnswer | un
   const text = textOf(last);
   const request = items.findLast(({ type, role }) => type === "message" && role === "user");
   return { text, cwd, ...(request && isReviewRequest(textOf(request)) && { findings: findingsIn(text) }) };
+}
+
+async function lastEnd({ moments }: StoredStory): Promise<SilentEnd> {
+  let end: SilentEnd = { how: "unknown" };
+  for await (const moment of moments) {
+    if (moment.type === "turnStarted" || moment.type === "interrupted") end = { how: "interrupted" };
+    // A turn of an older record, which has no marks.
+    else if ((moment.type === "userSpoke" || moment.type === "item") && end.how !== "interrupted") end = { how: "unknown" };
+    else if (moment.type === "turnEnded") end = moment.error === null ? { how: "completed" } : { how: "failed", error: moment.error };
+  }
+  return end;
 }
 
 function textOf({ content }: RawItem): string {

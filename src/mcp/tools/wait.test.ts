@@ -176,8 +176,39 @@ describe("codex-wait", () => {
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
     await client.giveUp("codex-reply", { threadId, prompt: HELD }, { id: "stopped" });
     await client.untilEvent("turn_aborted", "stopped");
+    // The first call still gets the turn's own result.
+    await client.call("codex-wait", { threadId });
     const result = await client.call("codex-wait", { threadId });
-    expect([valueAt(result, "isError"), valueAt(result, "content.0.text")]).toEqual([true, expect.stringContaining("codex-reply")]);
+    expect([valueAt(result, "isError"), statusOf(result), saidBy(result)]).toEqual([
+      true,
+      "interrupted",
+      expect.stringMatching(/: its last one was interrupted before it answered\. Go on with codex-reply and a prompt;/),
+    ]);
+  });
+
+  it("says why the last turn failed, also after a restart of the server", async () => {
+    await using before = new Client();
+    const threadId = threadOf(await before.call("codex", { prompt: '!status 400 {"error":{"message":"no such luck"}}' }));
+    await using after = new Client({ codexHome: before.codexHome });
+    for (const client of [before, after]) {
+      const result = await client.call("codex-wait", { threadId });
+      expect([valueAt(result, "isError"), statusOf(result)]).toEqual([true, "failed"]);
+      expect(valueAt(result, "content.0.text")).toMatch(
+        /: its last one failed \(.*no such luck.*\)\. Go on with codex-reply and a prompt;/,
+      );
+    }
+  });
+
+  it("takes a summary for no failure", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
+    await client.call("codex-manage", { action: "compact", threadId });
+    const result = await client.call("codex-wait", { threadId });
+    expect([valueAt(result, "isError"), statusOf(result), saidBy(result)]).toEqual([
+      undefined,
+      "completed",
+      expect.stringContaining("its last one ended without a message"),
+    ]);
   });
 
   it("is refused for an unknown thread, and without a thread", async () => {

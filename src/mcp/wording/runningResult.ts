@@ -1,4 +1,4 @@
-import type { LastAnswer } from "../../agent/agent.js";
+import type { LastAnswer, SilentEnd } from "../../agent/agent.js";
 import type { AttendedTurn } from "../../agent/attendance.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import type { ThreadId } from "../../lib/ids.js";
@@ -68,16 +68,35 @@ function furtherQuestions({ length }: readonly ApprovalRequest[]): string[] {
 const LAST_ANSWER = "No turn runs: this is the thread's last answer. Go on with codex-reply and a prompt.";
 
 /** The result for a thread without a running turn: its last answer again, within the budget. */
-export function idleResult(threadId: ThreadId, last: LastAnswer | undefined, { tokens }: Pick<AnswerBudget, "tokens">): CallToolResult {
-  if (last !== undefined) {
+export function idleResult(threadId: ThreadId, last: LastAnswer | SilentEnd, { tokens }: Pick<AnswerBudget, "tokens">): CallToolResult {
+  if ("text" in last) {
     const findings = last.findings && findingsField(last.findings, { cwd: last.cwd, room: roomForFindings(tokens) });
     const fields = { threadId, content: "", status: "completed", ...findings, next: LAST_ANSWER };
     const content = withinBudget(last.text, { tokens, spentCharacters: JSON.stringify(fields).length, threadId });
     const { content: texts, structuredContent } = answer(content, { ...fields, content });
     return { content: [...texts, { text: `\nthreadId: ${threadId}\nnext: ${LAST_ANSWER}`, type: "text" }], structuredContent };
   }
-  const why = `No turn runs on thread ${threadId}, and its last one left no answer: it failed, was interrupted, or ended without a message. Go on with codex-reply and a prompt; codex-threads with this threadId shows what was done.`;
-  return { ...answer(why, { threadId, content: why, status: "interrupted" }), isError: true };
+  const { status, what } = endText(last);
+  const text = `No turn runs on thread ${threadId}: its last one ${what}. Go on with codex-reply and a prompt; codex-threads with this threadId shows what was done.`;
+  const content = withinBudget(text, { tokens: Math.max(tokens, LEAST_TOKENS), spentCharacters: 0, threadId });
+  const result = answer(content, { threadId, content, status });
+  return status === "completed" ? result : { ...result, isError: true };
+}
+
+/** An error is told whatever the budget is. */
+const LEAST_TOKENS = 500;
+
+function endText(end: SilentEnd): { readonly status: string; readonly what: string } {
+  switch (end.how) {
+    case "failed":
+      return { status: "failed", what: `failed (${end.error.trim()})` };
+    case "completed":
+      return { status: "completed", what: "ended without a message" };
+    case "interrupted":
+      return { status: "interrupted", what: "was interrupted before it answered" };
+    case "unknown":
+      return { status: "interrupted", what: "left no answer: it failed, was interrupted, or ended without a message" };
+  }
 }
 
 /** More would cost every further call in the folder more than they are worth. */
