@@ -56,6 +56,12 @@ export const APPROVALS: DeclaredDifferences = {
     reason: "A call whose turn was aborted by an answer is answered; the reference never answered it.",
     ours: { answers: { 2: interrupted() }, ending: { "": [files({}), ...CLEAN_EXIT] } },
   }),
+  "exec-amendment-without-words": {
+    reason: "An amendment without words is a yes to this command; nothing is written, so that there is no failure to warn of.",
+    ours: {
+      events: { 2: [...COMMAND_REFUSED, ...WHOLE_MESSAGE, "task_complete"] },
+    },
+  },
   ...forEach(["exec-rpc-error", "escalate-rpc-error"], {
     reason: "A question answered with an error is a refusal and the turn goes on; the reference waited for ever.",
     ours: {

@@ -18,6 +18,10 @@ export const REQUESTS: DeclaredDifferences = {
     reason: "A batch outside the one revision that has them is refused, not ignored.",
     ours: { answers: { null: refused(-32600, "Invalid request: batches exist only in protocol version 2025-03-26") } },
   },
+  "message-without-id": {
+    reason: "A message without an id has one name from its begin to its end; the reference gave the end another one.",
+    ours: { contents: { "item_completed of call 2": { "1.item.id": "<id 3 of 2>" } } },
+  },
   "cli-flags": {
     reason: "Overrides on the command line reach the sessions; the reference checked and then ignored them.",
     ours: {
