@@ -1,3 +1,4 @@
+// Long because every event has its shape here.
 import type { ApprovalRequest } from "../approvals/model.js";
 import { assertNever } from "../lib/assertNever.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
@@ -268,7 +269,12 @@ function legacyCompleted(item: Item): EventMsg[] {
 function shownItem(item: RawItem): RawItem {
   switch (item.type) {
     case "message":
-      return { type: "message", role: item["role"], content: shownContent(item["content"]), ...endOfTurn(item) };
+      return {
+        type: "message",
+        role: item["role"],
+        content: shownContent(item["content"]),
+        ...(typeof item["end_turn"] === "boolean" && { end_turn: item["end_turn"] }),
+      };
     case "reasoning":
       return {
         type: "reasoning",
@@ -287,11 +293,6 @@ function shownItem(item: RawItem): RawItem {
       return { ...shown, type: item.type };
     }
   }
-}
-
-/** Whether the model says that its turn is over. */
-function endOfTurn({ end_turn }: RawItem): { readonly end_turn?: boolean } {
-  return typeof end_turn === "boolean" ? { end_turn } : {};
 }
 
 function shownContent(content: unknown): unknown {

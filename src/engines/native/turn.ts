@@ -1,3 +1,4 @@
+// Long because a turn asks its model and reads the answer in one file.
 import { randomUUID } from "node:crypto";
 import { assertNever } from "../../lib/assertNever.js";
 import { waitFor } from "../../lib/promises.js";
