@@ -21,7 +21,8 @@ describe("the package, installed into an empty folder without a network", () => 
     expect(outside.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
     const inside = packed.tarball.files.filter((file) => file.startsWith("dist/"));
     expect(inside).toEqual(expect.arrayContaining(["dist/THIRD-PARTY-LICENSES.txt", "dist/main.js"]));
-    const isOfConsole = (file: string) => /^dist\/console\/(?:assets\/[\w-]+\.(?:js|css)|icon\.svg|index\.html|licenses\.md)$/.test(file);
+    const isOfConsole = (file: string) =>
+      /^dist\/console\/(?:assets\/[\w-]+\.(?:js|css)|icon(?:-waiting)?\.svg|index\.html|licenses\.md)$/.test(file);
     expect(inside.filter((file) => !isOfConsole(file) && !/\.(js|json|txt|wasm)$/.test(file))).toEqual([]);
   });
 

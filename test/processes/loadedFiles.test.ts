@@ -23,16 +23,16 @@ describe("a start waits for no code that it does not need", () => {
   });
 
   it("with the first command come the tools and the sandbox, with the first that is not plain the reader of bash", async () => {
-    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main rules sandbox scripted server tools");
+    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main programs rules sandbox scripted server tools");
     expect(await turn("!shell true && [ -n x ]\n!say hi")).toBe(
-      "loaded: agent log-file main rules sandbox scripted server tools web-tree-sitter",
+      "loaded: agent log-file main programs rules sandbox scripted server tools web-tree-sitter",
     );
   });
 
   it("what the server does besides turns comes with the first call of it", async () => {
     expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools log-file main server");
     expect(await filesNeeded("codex-review", { target: "uncommitted" })).toBe(
-      "loaded: agent further-tools log-file main native-services sandbox scripted server",
+      "loaded: agent further-tools log-file main native-services programs sandbox scripted server",
     );
   });
 });
