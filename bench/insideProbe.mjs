@@ -11,10 +11,10 @@ const collect = runInNewContext("gc");
 const COLLECTIONS = 4;
 const PAUSE_MS = 300;
 
-process.on("message", () => void tellAll());
+process.on("message", () => void notifyAll());
 process.channel.unref();
 
-async function tellAll() {
+async function notifyAll() {
   for (let n = 0; n < COLLECTIONS; n++) {
     collect();
     await sleep(PAUSE_MS);

@@ -38,14 +38,18 @@ export class ThreadAccess {
   readonly #holders = new Map<ThreadId, SessionId>();
   readonly #held = new Map<SessionId, Set<ThreadId>>();
 
-  constructor(private readonly options: AccessOptions) {}
+  readonly #options: AccessOptions;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
 
   /** Makes the caller the owner of a new thread. Throws `StorageFailed` if the owner cannot be stored. */
   async claim(id: ThreadId, { caller, signal }: Asker): Promise<void> {
     if (!caller) return;
     const { sessionId, principal } = caller;
     this.#checkRoom(sessionId);
-    await this.options.owners.keep(id, principal);
+    await this.#options.owners.keep(id, principal);
     this.#hold(id, sessionId, signal);
   }
 
@@ -91,7 +95,7 @@ export class ThreadAccess {
   async ownerOf(id: ThreadId): Promise<Principal | undefined> {
     try {
       // Only `claim` writes owners, so the string is a Principal.
-      return (await this.options.owners.ownerOf(id)) as Principal | undefined;
+      return (await this.#options.owners.ownerOf(id)) as Principal | undefined;
     } catch {
       return undefined;
     }
@@ -114,15 +118,15 @@ export class ThreadAccess {
 
   #isHeldByOther(id: ThreadId, { sessionId, seesSessions }: Caller): boolean {
     const holder = this.#holders.get(id);
-    return holder !== undefined && holder !== sessionId && seesSessions !== true && this.options.isAttended(holder);
+    return holder !== undefined && holder !== sessionId && seesSessions !== true && this.#options.isAttended(holder);
   }
 
   async #belongsTo(id: ThreadId, principal: string): Promise<boolean> {
     try {
-      const owner = await this.options.owners.ownerOf(id);
-      return owner === undefined ? this.options.sharesUnowned() : owner === principal;
+      const owner = await this.#options.owners.ownerOf(id);
+      return owner === undefined ? this.#options.sharesUnowned() : owner === principal;
     } catch (error) {
-      this.options.report(`no network caller may use thread ${id}: ${describe(error)}`);
+      this.#options.report(`no network caller may use thread ${id}: ${describe(error)}`);
       return false;
     }
   }

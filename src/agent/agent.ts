@@ -116,7 +116,7 @@ export interface AgentParts extends ReceiptParts {
   /** The user's own configuration file. */
   readonly userConfig: Pick<UserConfig, "read" | "setDefaultModel">;
   /** Called with the list of models each time it was read for a caller. */
-  readonly modelsTold?: (models: readonly ModelSummary[]) => void;
+  readonly onModelsRead?: (models: readonly ModelSummary[]) => void;
   /** Absent: every folder is accepted. */
   readonly folders?: WorkingFolders | undefined;
   /**
@@ -680,7 +680,7 @@ export class Agent {
   async models(ask: Ask): Promise<readonly ModelSummary[]> {
     checkScope(ask.caller, "call");
     const models = await this.#promptly(ask, async (signal) => (await this.#services()).models(signal));
-    this.#parts.modelsTold?.(models);
+    this.#parts.onModelsRead?.(models);
     return models;
   }
 

@@ -5,11 +5,11 @@ import type { FileChanges } from "../exec/actions.js";
 import { threadIdOf, turnIdOf } from "../lib/ids.js";
 import type { ThreadEvent } from "../threads/events.js";
 import { NO_RATE_LIMITS, type TokenUsage } from "../threads/usage.js";
-import { ReceiptBook, type TurnReceipt } from "./receipt.js";
+import { ReceiptCollector, type TurnReceipt } from "./receipt.js";
 
 function told(...events: readonly ThreadEvent[]): TurnReceipt {
   let now = 0;
-  const book = new ReceiptBook(() => now++);
+  const book = new ReceiptCollector(() => now++);
   for (const event of events) book.observe(event);
   return book.receipt({ from: "patches", list: book.patches });
 }

@@ -69,7 +69,7 @@ const MAX_FAILURES = 5;
 const MAX_DECISIONS = 20;
 
 /** Collects the receipt of a turn from its events, first to last. */
-export class ReceiptBook {
+export class ReceiptCollector {
   readonly #patched = new Map<string, ChangedFile>();
   readonly #commands = { run: 0, failed: 0 };
   readonly #failures: FailedCommand[] = [];

@@ -2,14 +2,14 @@ import type { ModelPrice } from "../config/resolve.js";
 import type { ChangedFiles } from "../exec/changes/workspaceChanges.js";
 import type { Reach } from "../threads/limits.js";
 import { isTurnEnd, type Turn, type TurnRequest, type TurnWatch } from "../threads/turn.js";
-import { ReceiptBook, type TurnReceipt } from "./receipt.js";
+import { ReceiptCollector, type TurnReceipt } from "./receipt.js";
 import { costOf } from "./turnUsage.js";
 
 /** Detects what a turn changes on disk. */
 export interface DiskLook {
   /** Call before the first possible change. Never rejects. */
   before(): Promise<void>;
-  after(look: { readonly withinMs: number; readonly patches: ReceiptBook["patches"] }): Promise<ChangedFiles | undefined>;
+  after(look: { readonly withinMs: number; readonly patches: ReceiptCollector["patches"] }): Promise<ChangedFiles | undefined>;
 }
 
 export interface LookedAtPlace {
@@ -74,7 +74,7 @@ export class TurnReceipts {
 
 /** The receipt of one turn, under construction. */
 class ObservedReceipt {
-  readonly #book = new ReceiptBook();
+  readonly #book = new ReceiptCollector();
   readonly #parts: ReceiptParts;
   readonly #how: { readonly reach: Reach | undefined; readonly looks: boolean };
   #cwd: string | undefined;
@@ -88,7 +88,7 @@ class ObservedReceipt {
     this.#how = how;
   }
 
-  observe(event: Parameters<ReceiptBook["observe"]>[0]): void {
+  observe(event: Parameters<ReceiptCollector["observe"]>[0]): void {
     this.#sinceMs ??= Date.now();
     if (event.type === "threadConfigured" || event.type === "turnContext") this.#cwd = event.settings.cwd;
     this.#book.observe(event);

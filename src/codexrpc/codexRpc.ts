@@ -63,7 +63,7 @@ export class CodexRpc {
       ...client,
       methods: METHODS,
       asked: this.#asked,
-      tellAll: (method, params) => this.#tellAll(method, params),
+      notifyAll: (method, params) => this.#notifyAll(method, params),
       closed: (one) => this.#frontEnds.delete(one),
     });
     this.#frontEnds.add(frontEnd);
@@ -71,7 +71,7 @@ export class CodexRpc {
   }
 
   /** Only clients with `manage` are notified of the login. */
-  #tellAll(method: string, params: unknown): void {
+  #notifyAll(method: string, params: unknown): void {
     for (const frontEnd of this.#frontEnds) if (hasScope(frontEnd.caller, "manage")) frontEnd.notify(method, params);
   }
 }

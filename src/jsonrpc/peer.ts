@@ -66,11 +66,15 @@ export class JsonRpcPeer {
   #idle: Deferred<void> | undefined;
   #interrupted: Error | undefined;
 
-  constructor(
-    private readonly outlet: Outlet,
-    private readonly role: PeerRole,
-    private readonly limits: PeerLimits = {},
-  ) {}
+  readonly #outlet: Outlet;
+  readonly #role: PeerRole;
+  readonly #limits: PeerLimits;
+
+  constructor(outlet: Outlet, role: PeerRole, limits: PeerLimits = {}) {
+    this.#outlet = outlet;
+    this.#role = role;
+    this.#limits = limits;
+  }
 
   /** Reads until the other side closes. Responses to running requests can still be sent afterwards. */
   async run(incoming: AsyncIterable<Frame>): Promise<void> {
@@ -85,7 +89,7 @@ export class JsonRpcPeer {
     if (this.#state.at === "closed") return;
     if (isBatch(parsed)) return this.#receiveBatch(parsed);
     this.#take(parsed, (text, about) => {
-      if (text !== undefined) this.outlet.send(text, about);
+      if (text !== undefined) this.#outlet.send(text, about);
     });
   }
 
@@ -108,7 +112,7 @@ export class JsonRpcPeer {
     };
     options.signal?.addEventListener("abort", abort, { once: true });
     try {
-      this.outlet.send(requestText(id, method, params), options.relatedTo === undefined ? {} : { relatedTo: options.relatedTo });
+      this.#outlet.send(requestText(id, method, params), options.relatedTo === undefined ? {} : { relatedTo: options.relatedTo });
       return await waiting.promise;
     } finally {
       this.#asked.delete(id);
@@ -117,7 +121,7 @@ export class JsonRpcPeer {
   }
 
   concerns(id: RequestId, subject?: string): void {
-    this.outlet.concerns?.(id, subject);
+    this.#outlet.concerns?.(id, subject);
   }
 
   notify(method: string, params: unknown, about?: About): void {
@@ -126,18 +130,18 @@ export class JsonRpcPeer {
 
   /** For frequent notifications, whose text is built without an object. */
   notifyText(text: string, about?: About): void {
-    if (this.#state.at === "open") this.outlet.send(text, about);
+    if (this.#state.at === "open") this.#outlet.send(text, about);
   }
 
   congested(): Promise<void> | undefined {
-    return this.outlet.congested();
+    return this.#outlet.congested();
   }
 
   /** Aborts a request of the other side. It gets no response, unless the transport requires one. Returns false if no such request runs. */
   cancel(id: RequestId, reason: Error): boolean {
     const served = this.#serving.get(id);
     if (!served) return false;
-    served.silenced = this.outlet.answersCancelled !== true;
+    served.silenced = this.#outlet.answersCancelled !== true;
     if (served.silenced) {
       this.#serving.delete(id);
       this.#leaving.set(served, deferred<void>());
@@ -173,19 +177,19 @@ export class JsonRpcPeer {
       case "request":
         return this.#serve(message, respond);
       case "notification":
-        return this.role.notified(message.method, message.params);
+        return this.#role.notified(message.method, message.params);
       case "response":
         return this.#settle(message);
       case "unreadable":
-        this.role.unreadable(message.reason);
+        this.#role.unreadable(message.reason);
         if (message.answer) respond(errorText(message.answer.id, message.answer.error));
     }
   }
 
   #refuseLongFrame(bytes: number): void {
     if (this.#state.at === "closed") return;
-    this.role.unreadable(`a message of ${bytes} characters was refused`);
-    this.outlet.send(
+    this.#role.unreadable(`a message of ${bytes} characters was refused`);
+    this.#outlet.send(
       errorText(null, new RpcError(RPC.invalidRequest, `Message refused: ${bytes} characters exceed this server's limit for one message`)),
     );
   }
@@ -194,8 +198,8 @@ export class JsonRpcPeer {
   #receiveBatch(messages: readonly Message[]): void {
     const objection = messages.length === 0 ? "an empty batch" : this.batchObjection;
     if (objection !== undefined) {
-      this.role.unreadable("a batch, which the negotiated protocol does not have");
-      return this.outlet.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${objection}`)));
+      this.#role.unreadable("a batch, which the negotiated protocol does not have");
+      return this.#outlet.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${objection}`)));
     }
     const expected = messages.filter((message) => message.kind === "request" || (message.kind === "unreadable" && message.answer));
     const first = expected.find((message) => message.kind === "request");
@@ -204,7 +208,7 @@ export class JsonRpcPeer {
     const collect: Respond = (text) => {
       if (text !== undefined) answers.push(text);
       if (--outstanding > 0 || answers.length === 0 || this.#state.at === "closed") return;
-      this.outlet.send(`[${answers.join(",")}]`, first ? { relatedTo: first.id, answer: "given" } : {});
+      this.#outlet.send(`[${answers.join(",")}]`, first ? { relatedTo: first.id, answer: "given" } : {});
     };
     for (const message of messages) this.#take(message, collect);
   }
@@ -223,7 +227,7 @@ export class JsonRpcPeer {
       left?.resolve();
       if (this.servingCount === 0) this.#becomeIdle();
       const silent = served.silenced || this.#state.at === "closed";
-      if (served.silenced && !this.#serving.has(id)) this.outlet.unanswered?.(id);
+      if (served.silenced && !this.#serving.has(id)) this.#outlet.unanswered?.(id);
       respond(silent ? undefined : text, { relatedTo: id, answer });
     };
     const give = (result: unknown) => finish(resultText(id, result), "given");
@@ -233,7 +237,7 @@ export class JsonRpcPeer {
     };
     try {
       const before = [...this.#leaving].find(([other]) => other.id === id);
-      const result = before ? before[1].promise.then(() => this.role.answer(served)) : this.role.answer(served);
+      const result = before ? before[1].promise.then(() => this.#role.answer(served)) : this.#role.answer(served);
       if (result instanceof Promise) result.then(give, refuse);
       else give(result);
     } catch (error) {
@@ -248,14 +252,14 @@ export class JsonRpcPeer {
 
   #refusal(id: RequestId): RpcError | undefined {
     if (this.#serving.has(id)) return new RpcError(RPC.invalidRequest, "a request with this id is already in flight");
-    const { incoming = MAX_INCOMING_IN_FLIGHT } = this.limits;
+    const { incoming = MAX_INCOMING_IN_FLIGHT } = this.#limits;
     if (this.servingCount >= incoming) return new RpcError(RPC.busy, `${incoming} requests are in flight; wait for an answer`);
     return undefined;
   }
 
   #toRpcError(method: string, error: unknown): RpcError {
     if (error instanceof RpcError) return error;
-    return new RpcError(RPC.internalError, this.role.failed(method, error));
+    return new RpcError(RPC.internalError, this.#role.failed(method, error));
   }
 
   #settle({ id, outcome }: ResponseMessage): void {

@@ -25,10 +25,10 @@ export class StreamWire implements Wire {
   readonly #emptied = deferred<void>();
   #state: "open" | "closed" = "open";
 
-  constructor(
-    input: Readable,
-    private readonly output: Output,
-  ) {
+  readonly #output: Output;
+
+  constructor(input: Readable, output: Output) {
+    this.#output = output;
     this.incoming = this.#read(input);
     // The reader is gone (EPIPE). Input ends too in that case, so nothing else is needed.
     output.stream.on("error", () => {
@@ -60,7 +60,7 @@ export class StreamWire implements Wire {
   }
 
   #waitBelow(length: number): Promise<void> | undefined {
-    if (this.#state === "closed" || this.output.stream.writableLength + this.#queued.length < length) return undefined;
+    if (this.#state === "closed" || this.#output.stream.writableLength + this.#queued.length < length) return undefined;
     this.#congestion ??= deferred<void>();
     return this.#congestion.promise;
   }
@@ -69,17 +69,17 @@ export class StreamWire implements Wire {
     this.#flushScheduled = false;
     const text = this.#queued;
     this.#queued = "";
-    if (text !== "" && this.#state === "open") this.output.write(text, () => this.#written());
+    if (text !== "" && this.#state === "open") this.#output.write(text, () => this.#written());
     this.#relieveIfRead();
   }
 
   #written(): void {
     this.#relieveIfRead();
-    if (this.#state === "closed" && this.output.stream.writableLength === 0) this.#emptied.resolve();
+    if (this.#state === "closed" && this.#output.stream.writableLength === 0) this.#emptied.resolve();
   }
 
   #relieveIfRead(): void {
-    if (this.output.stream.writableLength < CONGESTED_LENGTH) this.#relieve();
+    if (this.#output.stream.writableLength < CONGESTED_LENGTH) this.#relieve();
   }
 
   #relieve(): void {
@@ -88,7 +88,7 @@ export class StreamWire implements Wire {
   }
 
   #drained(): Promise<void> {
-    const { stream } = this.output;
+    const { stream } = this.#output;
     if (stream.writableLength === 0 || stream.destroyed) return Promise.resolve();
     const timer = setTimeout(() => this.#emptied.resolve(), FLUSH_MS);
     return this.#emptied.promise.finally(() => clearTimeout(timer));
@@ -118,7 +118,11 @@ export class LineSplitter {
   #heldLength = 0;
 
   /** `limit` is in UTF-16 code units, which determine the memory used. */
-  constructor(private readonly limit: number) {}
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
 
   push(chunk: string): Frame[] {
     const frames: Frame[] = [];
@@ -139,7 +143,7 @@ export class LineSplitter {
 
   #hold(piece: string): void {
     this.#heldLength += piece.length;
-    if (this.#heldLength > this.limit) this.#held = [];
+    if (this.#heldLength > this.#limit) this.#held = [];
     else this.#held.push(piece);
   }
 
@@ -148,7 +152,7 @@ export class LineSplitter {
     const length = this.#heldLength;
     this.#held = [];
     this.#heldLength = 0;
-    if (length > this.limit) return { tooLongBytes: length };
+    if (length > this.#limit) return { tooLongBytes: length };
     return { text: line.endsWith("\r") ? line.slice(0, -1) : line };
   }
 }

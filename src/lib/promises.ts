@@ -20,11 +20,15 @@ export function deferred<T>(): Deferred<T> {
 export class Tasks {
   readonly #running = new Set<Promise<void>>();
 
-  constructor(private readonly onFailure: (name: string, error: unknown) => void) {}
+  readonly #onFailure: (name: string, error: unknown) => void;
+
+  constructor(onFailure: (name: string, error: unknown) => void) {
+    this.#onFailure = onFailure;
+  }
 
   start(name: string, work: () => Promise<void>): void {
     const task: Promise<void> = work()
-      .catch((error: unknown) => this.onFailure(name, error))
+      .catch((error: unknown) => this.#onFailure(name, error))
       .finally(() => this.#running.delete(task));
     this.#running.add(task);
   }

@@ -28,10 +28,13 @@ class SharedLogFile implements LogFile {
   /** The last write ended within a line. */
   #torn = false;
 
-  constructor(
-    private readonly file: string,
-    private readonly limitBytes: number,
-  ) {}
+  readonly #file: string;
+  readonly #limitBytes: number;
+
+  constructor(file: string, limitBytes: number) {
+    this.#file = file;
+    this.#limitBytes = limitBytes;
+  }
 
   async append(lines: string): Promise<void> {
     try {
@@ -52,25 +55,25 @@ class SharedLogFile implements LogFile {
 
   async #current(coming: number): Promise<FileHandle> {
     let size = await this.#follow();
-    if (size > 0 && size + coming > this.limitBytes) {
-      await rotateLog(this.file, { keepOld: KEEP_OLD, isDue: (bytes) => bytes + coming > this.limitBytes });
+    if (size > 0 && size + coming > this.#limitBytes) {
+      await rotateLog(this.#file, { keepOld: KEEP_OLD, isDue: (bytes) => bytes + coming > this.#limitBytes });
       size = await this.#follow();
     }
     // Another process may be rotating it right now; but it must not grow without limit if no process can.
-    if (size > 2 * this.limitBytes) throw new LogTooLong(`it has ${size} bytes and cannot be rotated`);
+    if (size > 2 * this.#limitBytes) throw new LogTooLong(`it has ${size} bytes and cannot be rotated`);
     return this.#handle ?? this.#open();
   }
 
   /** The size of the file at the path; afterwards the handle, if there is one, is for the same file. */
   async #follow(): Promise<number> {
-    const [there, ours] = await Promise.all([statIfThere(this.file), this.#handle?.stat()]);
+    const [there, ours] = await Promise.all([statIfThere(this.#file), this.#handle?.stat()]);
     if (ours && there?.ino !== ours.ino) await this.close();
     return there?.size ?? 0;
   }
 
   async #open(): Promise<FileHandle> {
-    await mkdir(path.dirname(this.file), { recursive: true, mode: 0o700 });
-    const handle = await open(this.file, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, 0o600);
+    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+    const handle = await open(this.#file, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, 0o600);
     this.#handle = handle;
     return handle;
   }

@@ -43,22 +43,26 @@ export function createOtelTracing({ env, log }: { readonly env: NodeJS.ProcessEn
 }
 
 class ExportedSpan implements Span {
-  constructor(private readonly span: OtelSpan) {}
+  readonly #span: OtelSpan;
+
+  constructor(span: OtelSpan) {
+    this.#span = span;
+  }
 
   get context(): TraceContext {
-    const { traceId, spanId, traceFlags, traceState } = this.span.spanContext();
+    const { traceId, spanId, traceFlags, traceState } = this.#span.spanContext();
     const state = traceState?.serialize();
     const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
     return state ? { traceparent, tracestate: state } : { traceparent };
   }
 
   set(attributes: SpanAttributes): void {
-    this.span.setAttributes(attributes);
+    this.#span.setAttributes(attributes);
   }
 
   end(failure?: string): void {
-    if (failure !== undefined) this.span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
-    this.span.end();
+    if (failure !== undefined) this.#span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+    this.#span.end();
   }
 }
 

@@ -246,11 +246,15 @@ export function instrumentsOf(registry: Registry): Instruments {
 export class BoundedLabel {
   readonly #values = new Set<string>();
 
-  constructor(private readonly most: number) {}
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   of(value: string): string {
     if (this.#values.has(value)) return value;
-    if (this.#values.size >= this.most) return "other";
+    if (this.#values.size >= this.#most) return "other";
     this.#values.add(value);
     return value;
   }

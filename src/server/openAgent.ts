@@ -130,7 +130,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     },
     settings: granted,
     inForce,
-    modelsTold: (models) => options.offered?.keep(models),
+    onModelsRead: (models) => options.offered?.keep(models),
     userConfig: new UserConfig({ codexHome, profile: options.profile }),
   });
   const sessions = new NamedSessions({ agent, store: new NamedSessionFiles(codexHome), ...namedSessions, report });

@@ -1,7 +1,7 @@
 import { isFields } from "../../lib/fields.js";
 
 /** What a tool's output for the model says about the command. */
-export interface ToldOutput {
+export interface CommandOutput {
   readonly output: string;
   readonly exitCode: number | null;
   readonly durationMs: number | null;
@@ -14,7 +14,7 @@ const HEADED =
 const DECLINED = /^(?:exec command|patch) (?:rejected by user|not approved)/;
 
 /** Outputs have several formats: JSON with metadata, or lines above the output. */
-export function readOutput(text: string): ToldOutput {
+export function readOutput(text: string): CommandOutput {
   const declined = isRefusal(text);
   const [head, code, seconds, exited] = HEADED.exec(text) ?? [];
   if (head !== undefined)

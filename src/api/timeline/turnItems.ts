@@ -26,7 +26,7 @@ export interface FoldedTurn {
 export type CostOf = (model: string, usage: TokenUsage) => number | undefined;
 
 /** An API event of a turn, without the fields that all events have. */
-export type TurnNews = ApiEvent extends infer Each ? (Each extends ApiEvent ? Omit<Each, "at" | "threadId" | "turnId"> : never) : never;
+export type TurnApiEvent = ApiEvent extends infer Each ? (Each extends ApiEvent ? Omit<Each, "at" | "threadId" | "turnId"> : never) : never;
 
 /** How much of a running command's output is kept for later readers. */
 const MOST_OUTPUT = 64 * 1024;
@@ -63,7 +63,7 @@ export class TurnItems {
   }
 
   /** The API events for a turn's event; none for most of the content for the model only. `at` is the time of the event. */
-  take(event: ThreadEvent, at = Date.now()): readonly TurnNews[] {
+  take(event: ThreadEvent, at = Date.now()): readonly TurnApiEvent[] {
     this.#usage.observe(event);
     switch (event.type) {
       case "threadConfigured":
@@ -144,7 +144,7 @@ export class TurnItems {
     }
   }
 
-  #said(item: DomainItem, status: "running" | "completed", at: number): readonly TurnNews[] {
+  #said(item: DomainItem, status: "running" | "completed", at: number): readonly TurnApiEvent[] {
     const common = { ...this.#common(item.id, at), status };
     switch (item.kind) {
       case "userMessage":
@@ -161,7 +161,7 @@ export class TurnItems {
   }
 
   /** Deltas are for live readers; later readers find the text in the item. */
-  #delta(itemId: string, { field, index, delta }: Delta): readonly TurnNews[] {
+  #delta(itemId: string, { field, index, delta }: Delta): readonly TurnApiEvent[] {
     const item = this.#items.get(itemId);
     if (!item || delta === "") return [];
     this.#items.set(itemId, withDelta(item, { field, index, delta }));
@@ -190,7 +190,7 @@ export class TurnItems {
     };
   }
 
-  #commandEnded(event: Extract<ThreadEvent, { type: "commandEnded" }>, at: number): readonly TurnNews[] {
+  #commandEnded(event: Extract<ThreadEvent, { type: "commandEnded" }>, at: number): readonly TurnApiEvent[] {
     this.#decoders.delete(event.callId);
     const item = this.#command(event, at);
     const { aggregatedOutput, exitCode, durationMs } = event;
@@ -219,7 +219,7 @@ export class TurnItems {
   #helped(
     { agentId, name, task, status, result, tokens }: Extract<ThreadEvent, { type: "agentChanged" }>,
     at: number,
-  ): readonly TurnNews[] {
+  ): readonly TurnApiEvent[] {
     const [asked, said] = [task, result].map((text) => (text === null ? undefined : beginning(text, this.#longest)));
     return this.#put({
       ...this.#common(`agent-${agentId}`, at),
@@ -233,14 +233,14 @@ export class TurnItems {
     });
   }
 
-  #counted({ usage }: Extract<ThreadEvent, { type: "tokenCount" }>): readonly TurnNews[] {
+  #counted({ usage }: Extract<ThreadEvent, { type: "tokenCount" }>): readonly TurnApiEvent[] {
     const counted = this.#usage.total();
     if (!usage || !counted) return [];
     const { turn, thread } = counted;
     return [{ type: "turn.usage", usage: tokensOf(turn), threadUsage: tokensOf(thread), contextWindow: usage.model_context_window }];
   }
 
-  #reviewed(given: string | null, at: number): readonly TurnNews[] {
+  #reviewed(given: string | null, at: number): readonly TurnApiEvent[] {
     const begun = this.#items.get("review");
     const { text, truncated } = given === null ? { text: null, truncated: false } : beginning(given, this.#longest);
     const findings = given === null ? [] : findingsIn(given).map(shownFinding);
@@ -259,13 +259,13 @@ export class TurnItems {
     return [...this.#items.values()].some(({ type }) => type === "userMessage");
   }
 
-  #notice(level: "info" | "warning" | "error", given: string, at: number): readonly TurnNews[] {
+  #notice(level: "info" | "warning" | "error", given: string, at: number): readonly TurnApiEvent[] {
     const { text, truncated } = beginning(given, this.#longest);
     const common = { ...this.#common(`notice-${++this.#notices}`, at), ...(truncated && { truncated }) };
     return this.#put({ ...common, type: "notice", status: "completed", level, text });
   }
 
-  #ended(end: ThreadEvent, at: number): readonly TurnNews[] {
+  #ended(end: ThreadEvent, at: number): readonly TurnApiEvent[] {
     const outcome = end.type === "turnCompleted" ? "completed" : end.type === "turnFailed" ? "failed" : "interrupted";
     const used = this.#usage.total()?.turn;
     // Unfinished items will never finish.
@@ -283,7 +283,7 @@ export class TurnItems {
   }
 
   /** An item keeps the position of its start; later events update it there. */
-  #put(item: TimelineItem): readonly TurnNews[] {
+  #put(item: TimelineItem): readonly TurnApiEvent[] {
     const known = this.#items.get(item.id);
     this.#items.set(item.id, known ? { ...item, at: known.at } : item);
     return [{ type: item.status === "running" ? "item.started" : "item.completed", item: this.#items.get(item.id) ?? item }];

@@ -29,7 +29,7 @@ export interface FrontEndParts {
   /** The server's user agent for this client. */
   readonly userAgent: () => string;
   /** Notifies every client with the scope `manage`. */
-  readonly tellAll: (method: string, params: unknown) => void;
+  readonly notifyAll: (method: string, params: unknown) => void;
   readonly closed: (frontEnd: FrontEnd) => void;
 }
 
@@ -91,8 +91,8 @@ export class FrontEnd implements MethodClient {
     this.#parts.peer.notify(method, params);
   }
 
-  tellAll(method: string, params: unknown): void {
-    this.#parts.tellAll(method, params);
+  notifyAll(method: string, params: unknown): void {
+    this.#parts.notifyAll(method, params);
   }
 
   begins(id: ThreadId, cursor: string): void {
@@ -126,9 +126,9 @@ export class FrontEnd implements MethodClient {
     listener.stop();
   }
 
-  toldEndOf({ threadId, key }: Pick<Turn, "threadId" | "key">): Promise<unknown> {
+  turnEndSent({ threadId, key }: Pick<Turn, "threadId" | "key">): Promise<unknown> {
     const listeners = [...this.#listeners.values()].filter((listener) => listener.threadId === threadId);
-    return Promise.all(listeners.map((listener) => listener.toldEndOf(key)));
+    return Promise.all(listeners.map((listener) => listener.turnEndSent(key)));
   }
 
   async send(threadId: ThreadId, ask: Ask, begin: (ask: Ask) => Promise<Turn | undefined>): Promise<void> {

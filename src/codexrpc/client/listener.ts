@@ -56,7 +56,7 @@ export class Listener {
   }
 
   /** Resolves when the end of a turn was sent, or when the listener has ended. */
-  toldEndOf(key: TurnKey): Promise<void> {
+  turnEndSent(key: TurnKey): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     const waiting = this.#awaited.get(key) ?? deferred<void>();
     this.#awaited.set(key, waiting);

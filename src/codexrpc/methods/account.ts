@@ -5,7 +5,7 @@ import { optional, Words } from "../surface/shapes.js";
 
 /** Notifies every client with `manage`: all of them share one login. */
 function tellStatus(client: MethodClient, authMethod?: "apikey" | "chatgpt"): void {
-  client.tellAll("authStatusChange", authMethod === undefined ? {} : { authMethod });
+  client.notifyAll("authStatusChange", authMethod === undefined ? {} : { authMethod });
 }
 
 export const loginApiKey = defineMethod({

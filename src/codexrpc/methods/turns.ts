@@ -188,7 +188,7 @@ export const removeConversationListener = defineMethod({
 /** Returns when no turn runs any more and this client's listeners have reported it. Throws `ThreadNotFound`. */
 export async function interrupt(id: ThreadId, { agent, ask, client }: MethodContext): Promise<void> {
   const turns = await agent.runningTurns(ask, id);
-  const told = turns.map((turn) => client.toldEndOf(turn));
+  const told = turns.map((turn) => client.turnEndSent(turn));
   client.takeBack(id);
   // `read` throws if the conversation does not exist.
   if (!(await agent.interrupt(ask, id))) await agent.read(ask, id);

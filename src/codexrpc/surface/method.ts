@@ -12,14 +12,14 @@ export interface MethodClient {
   readonly userAgent: string;
   notify(method: string, params: unknown): void;
   /** Notifies this client and every other one with the scope `manage`. */
-  tellAll(method: string, params: unknown): void;
+  notifyAll(method: string, params: unknown): void;
   /** The conversation's first listener gets everything from this cursor of the feed on, even if it is added later. */
   begins(id: ThreadId, cursor: string): void;
   /** Returns the id of the subscription. Throws `ThreadNotFound` for a conversation that the caller may not watch. */
   listen(id: ThreadId, options: { readonly raw: boolean }): Promise<string>;
   unlisten(subscription: string): void;
   /** Resolves when all its listeners on a conversation have sent the end of a turn. */
-  toldEndOf(turn: Pick<Turn, "threadId" | "key">): Promise<unknown>;
+  turnEndSent(turn: Pick<Turn, "threadId" | "key">): Promise<unknown>;
   /** Messages to one conversation are delivered in order. An interrupt withdraws those that have not started. */
   send(id: ThreadId, ask: Ask, begin: (ask: Ask) => Promise<Turn | undefined>): Promise<void>;
   /** Withdraws the messages to a conversation that have not started. */

@@ -100,7 +100,7 @@ export class Conversation {
   }
 
   /** Adds a user message. */
-  hear(text: string, images: readonly string[] = []): ThreadEvent[] {
+  addUserMessage(text: string, images: readonly string[] = []): ThreadEvent[] {
     const item: Item = { kind: "userMessage", id: randomUUID(), text, ...(images.length > 0 && { images }) };
     return [this.remember(message("user", text, images)), { type: "itemStarted", item }, { type: "itemCompleted", item }];
   }

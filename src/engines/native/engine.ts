@@ -11,7 +11,7 @@ import type { ModelClient } from "./model/client.js";
 import { History, type RecordedRequests } from "./model/items.js";
 import type { ModelChoice } from "./model/modelChoice.js";
 import { checkEffort, truncationOf, withOfferedEffort } from "./model/modelTraits.js";
-import { HeardLimits } from "./model/provider.js";
+import { ReportedLimits } from "./model/provider.js";
 import { ResponsesClient } from "./model/responses.js";
 import type { ServiceSources } from "./services/nativeServices.js";
 import { openThreadTools } from "./threadTools.js";
@@ -34,9 +34,9 @@ export interface NativeEngineOptions extends HostOptions {
 export function createNativeEngine(options: NativeEngineOptions): Engine {
   const { codexHome, env, userAgent, services } = options;
   const host = options.host ?? new HostEnvironment(options);
-  const limits = new HeardLimits();
+  const limits = new ReportedLimits();
   const clientFor: ClientFactory = ({ provider }, threadId) =>
-    new ResponsesClient({ provider, codexHome, env, userAgent, threadId, heard: (headers) => limits.hear(provider, headers) });
+    new ResponsesClient({ provider, codexHome, env, userAgent, threadId, onHeaders: (headers) => limits.record(provider, headers) });
   // Most threads use the model they name, and need none of this.
   const models = lazily(async () => new (await import("./model/modelChoice.js")).ModelChoice({ codexHome, env, userAgent }));
   const notifier = notifierFor(host, options.report);
@@ -129,11 +129,11 @@ export async function openNativeThread(
 
 /** Turns of a thread whose user is notified when they complete; reviews and summaries are not reported. */
 async function notifyingTurns(conversation: Conversation, notifier: Lazy<TurnNotifier>): Promise<EngineThread["run"]> {
-  const [{ tellingCompletion }, told] = [await import("./turnNotifier.js"), await notifier.get()];
+  const [{ notifyingCompletion }, told] = [await import("./turnNotifier.js"), await notifier.get()];
   return (input, ctx) => {
     const turn = runTurn(conversation, input, ctx);
     if (input.work) return turn;
-    return tellingCompletion(turn, (lastMessage) => {
+    return notifyingCompletion(turn, (lastMessage) => {
       const inputMessages = conversation.history
         .items()
         .map(spokenText)

@@ -22,7 +22,7 @@ export async function* review(
   deliberation: Deliberation,
 ): AsyncGenerator<readonly ThreadEvent[], string> {
   const hint = reviewHint(target);
-  const request = conversation.hear(`${REVIEW_REQUEST}${hint}`);
+  const request = conversation.addUserMessage(`${REVIEW_REQUEST}${hint}`);
   yield [conversation.turnStarted(), ...request, { type: "reviewStarted", target, hint }];
   try {
     const text = yield* deliberate(conversation, reviewPrompt(target), deliberation);

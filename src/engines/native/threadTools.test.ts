@@ -55,7 +55,7 @@ const NOWHERE: ServerHost = {
 it("without servers the start is complete at once and reported once, and nothing is offered", async () => {
   const signal = new AbortController().signal;
   const servers = await openConfiguredServers([], { host: NOWHERE, shorten: (text) => text });
-  expect([servers.takeStartupNews(), servers.takeStartupNews()]).toEqual([
+  expect([servers.takeStartupEvents(), servers.takeStartupEvents()]).toEqual([
     [{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }],
     [],
   ]);

@@ -97,7 +97,7 @@ class LazyThreadTools implements ThreadTools {
   }
 
   news(): readonly ThreadEvent[] {
-    return this.#parts.servers.takeStartupNews();
+    return this.#parts.servers.takeStartupEvents();
   }
 
   /** A broken rules file disables everything that rules allow, so the caller is warned. */
@@ -176,7 +176,7 @@ function serverQuestions(turns: CurrentTurn, approvalPolicy: ApprovalPolicy): As
 type McpContent = Extract<McpAnswer, { action: "accept" }>["content"];
 
 /** A thread's view of its MCP servers. */
-export type ToolServers = Pick<AgentServers, "resources" | "tools" | "find" | "takeStartupNews" | "close">;
+export type ToolServers = Pick<AgentServers, "resources" | "tools" | "find" | "takeStartupEvents" | "close">;
 
 /** Starts the configured servers in the background. Their code is loaded only if there are any. */
 export async function openConfiguredServers(settings: readonly McpServerSettings[], options: AgentServersOptions): Promise<ToolServers> {
@@ -198,7 +198,7 @@ function noServers({ asRecorded, shorten }: Pick<AgentServersOptions, "asRecorde
       const { resourceTools } = await import("./agentServers/resourceTools.js");
       return resourceTools({ servers: none, shorten }).find((tool) => tool.name === name);
     },
-    takeStartupNews: () => untold.splice(0),
+    takeStartupEvents: () => untold.splice(0),
     close: async () => {},
   };
 }

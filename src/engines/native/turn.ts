@@ -52,7 +52,7 @@ async function* answerTo({ text, images }: TurnInput, conversation: Conversation
   conversation.steering.open(ctx.signal);
   try {
     if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
-    yield [conversation.turnStarted(), ...conversation.hear(text, images)];
+    yield [conversation.turnStarted(), ...conversation.addUserMessage(text, images)];
     return yield* answerUntilDone(conversation, ctx);
   } finally {
     conversation.steering.close();
@@ -81,7 +81,7 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): W
   const { steering, settings, parts } = conversation;
   let lastMessage: string | null = null;
   for (;;) {
-    for (const text of steering.take()) yield conversation.hear(text);
+    for (const text of steering.take()) yield conversation.addUserMessage(text);
     yield [{ type: "turnContext", settings, sandboxBackend: parts.sandboxBackend }];
     const answer = yield* sample(conversation, ctx);
     lastMessage = answer.lastMessage ?? (settings.asRecorded ? null : lastMessage);

@@ -116,7 +116,7 @@ function payloadOf({ settings, turn, inputMessages, lastMessage }: CompletedTurn
 }
 
 /** Passes the turn through; `tell` is called with the last message just before the completion is published, and for no other end. */
-export async function* tellingCompletion(
+export async function* notifyingCompletion(
   turn: AsyncIterable<readonly ThreadEvent[]>,
   tell: (lastMessage: string | null) => void,
 ): AsyncGenerator<readonly ThreadEvent[]> {

@@ -145,7 +145,7 @@ function arrive(incoming: IncomingMessage, caller: Caller, rules: SessionRules):
   if (lost.length > 0) return { lost };
   if (open?.connection.transport !== "websocket") throw sessionOver();
   const after = numberInSocketId(String(left));
-  if (!open.connection.outbox.hasSaid(after))
+  if (!open.connection.outbox.hasSent(after))
     throw new RpcProblem({ status: 400, code: HTTP_RPC.refused, message: "Last-Event-ID must be the number of the last message seen" });
   return { open, after };
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { completed } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
 import { valueAt } from "../../../test/support/scenarios/scenario.js";
-import { ReceiptBook } from "../../agent/receipt.js";
+import { ReceiptCollector } from "../../agent/receipt.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
@@ -18,7 +18,7 @@ function callOn(turn: Turn): TurnCall {
     mustAsk: () => false,
     decide: () => {},
     answeredByNobody: () => false,
-    receiptOf: async () => new ReceiptBook().receipt({ from: "patches", list: [] }),
+    receiptOf: async () => new ReceiptCollector().receipt({ from: "patches", list: [] }),
   };
   const presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended", turnsOutliveCalls: true } as const;
   return { turn, agent, presentation, emptyForms: false, resultTokens: 20_000 };

@@ -238,7 +238,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
     asksNobody: () => {
       session.habits.answersByItself = true;
     },
-    tellsRoots: session.profile?.roots ?? false,
+    listsRoots: session.profile?.roots ?? false,
     revision: session.profile?.revision,
     client: session.profile,
     trace: readTraceContext(params),

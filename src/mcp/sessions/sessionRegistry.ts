@@ -64,7 +64,10 @@ export class SessionRegistry<C extends Connection> {
   readonly #goneSince = new WeakMap<OpenSession<C>, number>();
   readonly #now: () => number;
 
-  constructor(private readonly options: RegistryOptions<C>) {
+  readonly #options: RegistryOptions<C>;
+
+  constructor(options: RegistryOptions<C>) {
+    this.#options = options;
     this.#shares = new Shares({ limit: options.limits.sessions });
     this.#now = options.now ?? Date.now;
   }
@@ -79,7 +82,7 @@ export class SessionRegistry<C extends Connection> {
     const sessionId = (id ?? randomUUID()) as SessionId;
     const caller: SessionCaller = { ...who, sessionId };
     const now = this.#now();
-    const session = this.options.openSession(caller, connection);
+    const session = this.#options.openSession(caller, connection);
     const open: OpenSession<C> = { caller, session, connection, openedAt: now, lastUsedAt: now, requests: 0 };
     this.#open.set(sessionId, open);
     this.#places.set(open, place);
@@ -95,7 +98,7 @@ export class SessionRegistry<C extends Connection> {
     const open = this.#open.get(id);
     if (!open) return false;
     const { connection, lastUsedAt } = open;
-    return connection.isConnected || this.#now() - Math.max(lastUsedAt, connection.lastAnsweredAt) < this.options.limits.attendedMs;
+    return connection.isConnected || this.#now() - Math.max(lastUsedAt, connection.lastAnsweredAt) < this.#options.limits.attendedMs;
   }
 
   all(): Iterable<OpenSession<C>> {
@@ -112,7 +115,7 @@ export class SessionRegistry<C extends Connection> {
     this.#remember(sessionId);
     const closing: Promise<void> = windUp(open, new Error(reason)).finally(() => {
       this.#closing.delete(closing);
-      this.options.ended(open, reason);
+      this.#options.ended(open, reason);
     });
     this.#closing.add(closing);
   }
@@ -121,7 +124,7 @@ export class SessionRegistry<C extends Connection> {
   sweep(): void {
     this.#giveUpVanished();
     for (const open of this.#open.values())
-      if (this.#isIdle(open) && this.#now() - open.lastUsedAt >= this.options.limits.idleMs) this.end(open, "it was idle for too long");
+      if (this.#isIdle(open) && this.#now() - open.lastUsedAt >= this.#options.limits.idleMs) this.end(open, "it was idle for too long");
   }
 
   /** A call with a broken connection is kept while its client has a stream, sends requests, or may still reconnect. */
@@ -132,7 +135,7 @@ export class SessionRegistry<C extends Connection> {
       if (connection.isConnected || session.peer.servingCount === 0) this.#goneSince.delete(open);
       else if (!this.#goneSince.has(open)) this.#goneSince.set(open, now);
       const since = this.#goneSince.get(open);
-      if (since === undefined || now - Math.max(since, lastUsedAt) < this.options.limits.vanishedMs) continue;
+      if (since === undefined || now - Math.max(since, lastUsedAt) < this.#options.limits.vanishedMs) continue;
       this.#goneSince.delete(open);
       session.vanish();
     }

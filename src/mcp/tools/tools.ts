@@ -212,8 +212,8 @@ export class Tools {
 const ROOTS_MS = 2_000;
 const MOST_ROOTS = 5;
 
-async function rootsOf({ tellsRoots = false, peer, requestId, signal }: Call): Promise<readonly string[]> {
-  if (!tellsRoots) return [];
+async function rootsOf({ listsRoots = false, peer, requestId, signal }: Call): Promise<readonly string[]> {
+  if (!listsRoots) return [];
   try {
     const both = AbortSignal.any([signal, timeoutSignal(ROOTS_MS)]);
     const answer = await peer.request("roots/list", undefined, {

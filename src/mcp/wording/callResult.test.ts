@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArguments } from "../../agent/errors.js";
-import { type DecidedQuestion, ReceiptBook } from "../../agent/receipt.js";
+import { type DecidedQuestion, ReceiptCollector } from "../../agent/receipt.js";
 import { threadIdOf } from "../../lib/ids.js";
 import { ThreadNotFound } from "../../threads/errors.js";
 import type { ClientProfile } from "../clientProfiles.js";
@@ -10,7 +10,7 @@ const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const CONTEXT: ResultContext = {
   threadId: THREAD,
   engine: "native",
-  receipt: new ReceiptBook(() => 0).receipt({ from: "patches", list: [] }),
+  receipt: new ReceiptCollector(() => 0).receipt({ from: "patches", list: [] }),
   results: "extended",
   resultTokens: 20_000,
   reader: { client: { shows: "structured" }, takesStructured: true },

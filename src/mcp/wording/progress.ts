@@ -102,14 +102,14 @@ export class ProgressReporter {
   /** The delayed text, cancelled if another event comes first. */
   #held: NodeJS.Timeout | undefined;
 
-  constructor(
-    private readonly send: (progress: number, message: string) => void,
-    { waiting, subject, startText }: FirstProgress,
-  ) {
+  readonly #notify: (progress: number, message: string) => void;
+
+  constructor(notify: (progress: number, message: string) => void, { waiting, subject, startText }: FirstProgress) {
+    this.#notify = notify;
     this.#text = startText ?? waiting;
     this.#subject = subject;
     if (startText !== undefined) {
-      this.send(0, startText);
+      this.#notify(0, startText);
       this.#count = 1;
     }
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
@@ -143,7 +143,7 @@ export class ProgressReporter {
   }
 
   #send(text: string): void {
-    this.send(++this.#count, this.#subject === undefined ? text : `${this.#subject}: ${text}`);
+    this.#notify(++this.#count, this.#subject === undefined ? text : `${this.#subject}: ${text}`);
     this.#subject = undefined;
   }
 }

@@ -27,7 +27,7 @@ export interface Call {
   /** Called when the client answered a question without a person. */
   readonly asksNobody?: () => void;
   /** The client declared that it can list its roots. */
-  readonly tellsRoots?: boolean | undefined;
+  readonly listsRoots?: boolean | undefined;
   readonly revision: HandshakeRevision | undefined;
   /** The client's name and version. */
   readonly client?: ClientInfo | undefined;

@@ -107,7 +107,7 @@ function home(): string {
 export async function startupOf(servers: AgentServers): Promise<McpStartupNews[]> {
   const news: McpStartupNews[] = [];
   return eventually("the end of the start", () => {
-    news.push(...servers.takeStartupNews());
+    news.push(...servers.takeStartupEvents());
     return news.some(({ type }) => type === "mcpStartupCompleted") ? news : undefined;
   });
 }

@@ -33,7 +33,7 @@ describe("the start of the agent's own MCP servers", () => {
   it("is reported as it happens: starting, then ready or failed, then a summary; each once", async () => {
     const missing = { ...programServer("broken", []), transport: { ...program(), command: "no-such-command-anywhere" } };
     await using servers = openServers([programServer("echo", unruly("named", "hello")), missing]);
-    expect(servers.takeStartupNews()).toEqual([
+    expect(servers.takeStartupEvents()).toEqual([
       { type: "mcpStartupUpdated", server: "echo", status: { state: "starting" } },
       { type: "mcpStartupUpdated", server: "broken", status: { state: "starting" } },
     ]);
@@ -47,7 +47,7 @@ describe("the start of the agent's own MCP servers", () => {
       { type: "mcpStartupUpdated", server: "echo", status: { state: "ready" } },
       { type: "mcpStartupCompleted", ready: ["echo"], failed: [{ server: "broken", error: words }], cancelled: [] },
     ]);
-    expect(servers.takeStartupNews()).toEqual([]);
+    expect(servers.takeStartupEvents()).toEqual([]);
   });
 
   it("fails with the program's last words, but without its secrets", async () => {
@@ -108,7 +108,7 @@ describe("the start of the agent's own MCP servers", () => {
     const servers = openServers([programServer("mute", unruly("silent"), { env })]);
     await eventually("the program", () => processesMarked(mark)[0]);
     await servers.close();
-    expect(servers.takeStartupNews().slice(1)).toEqual([
+    expect(servers.takeStartupEvents().slice(1)).toEqual([
       { type: "mcpStartupUpdated", server: "mute", status: { state: "cancelled" } },
       { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: ["mute"] },
     ]);
@@ -148,7 +148,7 @@ describe("the tools on offer", () => {
     const slow = programServer("slow", unruly("late", go));
     await using servers = openServers([slow, programServer("quick", unruly())], { patienceMs: 0 });
     expect(await servers.tools({ signal: NEVER })).toEqual([]);
-    const quick = await eventually("the quick server", () => servers.takeStartupNews().find(isReady));
+    const quick = await eventually("the quick server", () => servers.takeStartupEvents().find(isReady));
     expect(quick).toMatchObject({ server: "quick" });
     const first = await servers.tools({ signal: NEVER });
     expect(first.map(({ name }) => name)).toEqual(["mcp__quick__pid"]);

@@ -72,7 +72,7 @@ export class AgentServers implements AsyncDisposable {
   }
 
   /** Start-up events since the last call: each server's states, and at the end one summary. */
-  takeStartupNews(): readonly McpStartupNews[] {
+  takeStartupEvents(): readonly McpStartupNews[] {
     return this.#news.take();
   }
 

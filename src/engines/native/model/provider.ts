@@ -176,20 +176,20 @@ function isTrue(value: string | string[]): boolean {
 const MOST_PROVIDERS = 32;
 
 /** The account limits that providers reported with their last responses, whichever thread made the request. */
-export class HeardLimits {
-  readonly #heard = new Map<string, AccountLimits>();
+export class ReportedLimits {
+  readonly #byProvider = new Map<string, AccountLimits>();
 
-  hear({ id, baseUrl }: ModelProvider, headers: ResponseHeaders, now = Date.now()): void {
+  record({ id, baseUrl }: ModelProvider, headers: ResponseHeaders, now = Date.now()): void {
     const limits = limitsIn(headers, now);
     if (!limits) return;
     const key = `${id} ${baseUrl}`;
-    if (this.#heard.size >= MOST_PROVIDERS && !this.#heard.has(key)) this.#heard.clear();
+    if (this.#byProvider.size >= MOST_PROVIDERS && !this.#byProvider.has(key)) this.#byProvider.clear();
     // A response about one limit does not reset the others.
-    this.#heard.set(key, { ...this.#heard.get(key), ...limits });
+    this.#byProvider.set(key, { ...this.#byProvider.get(key), ...limits });
   }
 
   of({ id, baseUrl }: ModelProvider): AccountLimits | undefined {
-    return this.#heard.get(`${id} ${baseUrl}`);
+    return this.#byProvider.get(`${id} ${baseUrl}`);
   }
 }
 

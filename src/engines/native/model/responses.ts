@@ -21,7 +21,7 @@ export interface ResponsesOptions extends CredentialSources {
   readonly userAgent: string;
   readonly threadId: string;
   /** Receives the headers of every response. */
-  readonly heard?: (headers: IncomingMessage["headers"]) => void;
+  readonly onHeaders?: (headers: IncomingMessage["headers"]) => void;
 }
 
 /** The streaming Responses API of one provider. The caller handles retries, so that each can be announced. */
@@ -42,7 +42,7 @@ export class ResponsesClient implements ModelClient {
     try {
       const response = await this.#send(url, { headers, body, signal: idle.signal });
       idle.touch();
-      this.#options.heard?.(response.headers);
+      this.#options.onHeaders?.(response.headers);
       if (response.statusCode === 401) throw aboutKey(await refused(response, { url, sent: own }), provider, this.#options);
       if ((response.statusCode ?? 0) >= 300) throw await refused(response, { url, sent: own });
       yield* readAnswer(response, idle);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { settingsIn, tempHome } from "../../../../test/support/threads/rollouts.js";
 import type { Account } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
-import { HeardLimits } from "../model/provider.js";
+import { ReportedLimits } from "../model/provider.js";
 import { ApiKeyInvalid, keyAccount, LoginNotKept, LoginNotPossible } from "./keyAccount.js";
 
 const KEY = "sk-0123456789";
@@ -13,7 +13,7 @@ const TOKENS = { access_token: "secret-token" };
 interface Opened extends Disposable {
   readonly account: Account;
   readonly codexHome: string;
-  readonly heard: HeardLimits;
+  readonly limits: ReportedLimits;
   authJson(): unknown;
 }
 
@@ -27,14 +27,14 @@ interface Situation {
 
 function open({ provider = { requiresOpenaiAuth: true }, env = {}, authJson, below = "" }: Situation = {}): Opened {
   const home = tempHome();
-  const heard = new HeardLimits();
+  const limits = new ReportedLimits();
   const codexHome = path.join(home.path, below);
   const file = path.join(codexHome, "auth.json");
   if (authJson !== undefined) writeFileSync(file, typeof authJson === "string" ? authJson : JSON.stringify(authJson));
   return {
-    account: keyAccount(() => ({ ...settingsIn("/").provider, ...provider }), { env, codexHome }, heard),
+    account: keyAccount(() => ({ ...settingsIn("/").provider, ...provider }), { env, codexHome }, limits),
     codexHome,
-    heard,
+    limits,
     authJson: () => JSON.parse(readFileSync(file, "utf8")),
     [Symbol.dispose]: () => home[Symbol.dispose](),
   };
@@ -126,7 +126,7 @@ describe("a login with a key", () => {
     using opened = open();
     const file = path.join(opened.codexHome, "file");
     writeFileSync(file, "");
-    const account = keyAccount(() => settingsIn("/").provider, { env: {}, codexHome: path.join(file, "home") }, new HeardLimits());
+    const account = keyAccount(() => settingsIn("/").provider, { env: {}, codexHome: path.join(file, "home") }, new ReportedLimits());
     const refusal: unknown = await account.loginWithKey(KEY).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LoginNotKept);
     expect(String(refusal)).not.toContain(KEY);
@@ -167,8 +167,8 @@ describe("a login with a device code", () => {
 it("an account has the limits of its provider's last answer, and not another provider's", async () => {
   using opened = open({ env: { OPENAI_API_KEY: KEY } });
   const { provider } = settingsIn("/");
-  opened.heard.hear({ ...provider, id: "other" }, { "x-codex-primary-used-percent": "99" });
+  opened.limits.record({ ...provider, id: "other" }, { "x-codex-primary-used-percent": "99" });
   expect(await opened.account.state()).not.toHaveProperty("limits");
-  opened.heard.hear(provider, { "x-codex-primary-used-percent": "12" });
+  opened.limits.record(provider, { "x-codex-primary-used-percent": "12" });
   expect(await opened.account.state()).toMatchObject({ kind: "apiKey", limits: { windows: { primary: { used_percent: 12 } } } });
 });

@@ -6,7 +6,7 @@ import { type Fields, isFields } from "../../../lib/fields.js";
 import type { Account, AccountState } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "../model/client.js";
-import { type CredentialSources, findCredential, type HeardLimits, readLogin } from "../model/provider.js";
+import { type CredentialSources, findCredential, type ReportedLimits, readLogin } from "../model/provider.js";
 
 /** This engine does not support this kind of login or logout. */
 export class LoginNotPossible extends AppError {
@@ -28,11 +28,11 @@ export class LoginNotKept extends AppError {
 const LONGEST_KEY = 4096;
 
 /** The account of an engine that uses API keys: those of the environment and the one in `auth.json`. */
-export function keyAccount(provider: () => ModelProvider, sources: CredentialSources, heard: HeardLimits): Account {
+export function keyAccount(provider: () => ModelProvider, sources: CredentialSources, reported: ReportedLimits): Account {
   const { codexHome } = sources;
   return {
     async state() {
-      const limits = heard.of(provider());
+      const limits = reported.of(provider());
       return { ...stateOf(provider(), sources), ...(limits && { limits }) };
     },
 

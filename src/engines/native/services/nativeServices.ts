@@ -5,7 +5,7 @@ import { generalModels } from "../model/generalModels.js";
 import type { ModelChoice } from "../model/modelChoice.js";
 import type { ListedModel } from "../model/modelLists.js";
 import { traitsOf } from "../model/modelTraits.js";
-import type { HeardLimits } from "../model/provider.js";
+import type { ReportedLimits } from "../model/provider.js";
 import type { HostEnvironment } from "../tools/hostEnvironment.js";
 import { configWords } from "./configWords.js";
 import { keyAccount, LoginNotPossible } from "./keyAccount.js";
@@ -20,7 +20,7 @@ export interface ServiceSources {
 /** What the engine has learned from its providers' responses. */
 interface HeardFromProviders {
   readonly models: ModelChoice;
-  readonly limits: HeardLimits;
+  readonly limits: ReportedLimits;
 }
 
 export function nativeServices(sources: ServiceSources, host: HostEnvironment, { models, limits }: HeardFromProviders): EngineServices {

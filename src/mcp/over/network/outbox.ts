@@ -141,14 +141,14 @@ export class Outbox implements Outlet {
   }
 
   /** Whether a client may have seen this message number; 0 stands for none. */
-  hasSaid(seq: number): boolean {
+  hasSent(seq: number): boolean {
     return Number.isSafeInteger(seq) && seq >= 0 && seq <= this.#replay.lastSeq;
   }
 
   /** The position of an event id; undefined if this session did not issue the id. */
   placeOf(eventId: string): StreamPlace | undefined {
     const place = this.names.placeOf(eventId);
-    return place && this.hasSaid(place.seq) ? place : undefined;
+    return place && this.hasSent(place.seq) ? place : undefined;
   }
 
   /** Whether further messages about a POST may follow, or kept ones are still unread. */

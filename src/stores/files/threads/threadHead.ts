@@ -106,14 +106,18 @@ class HeadSearch {
   lines = 0;
   head: ThreadHead | undefined;
 
-  constructor(private readonly lastUsedAt: Date) {}
+  readonly #lastUsedAt: Date;
+
+  constructor(lastUsedAt: Date) {
+    this.#lastUsedAt = lastUsedAt;
+  }
 
   /** True when no further line matters. */
   ends(bytes: Buffer): boolean {
     const { type, payload = {} } = parseLine(bytes.length < HEAD.longestLine ? bytes : closedEvent(bytes)) ?? {};
     if (type === "session_meta") this.#meta ??= payload;
     const words = this.#meta && type === "event_msg" ? wordsIn(payload) : undefined;
-    if (this.#meta && words !== undefined) this.head = headOf(this.#meta, { words, lastUsedAt: this.lastUsedAt });
+    if (this.#meta && words !== undefined) this.head = headOf(this.#meta, { words, lastUsedAt: this.#lastUsedAt });
     return words !== undefined || ++this.lines === MOST_LINES;
   }
 }
