@@ -12,7 +12,7 @@ import { publishedCases } from "../support/codex/codexPeers.js";
 import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
 
-const CASES = await publishedCases(["0.166.0"]);
+const CASES = await publishedCases();
 const unending = new AbortController().signal;
 const READ_ONLY: SandboxPolicy = { type: "read-only" };
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
