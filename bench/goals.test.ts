@@ -30,7 +30,7 @@ describe("judge", () => {
           ["start", "codex-0.92-npm", START.initialize, [100]],
         ]),
       )[0];
-    expect([75, 90, 95].map((ms) => initializeAt(ms))).toMatchObject([
+    expect([100, 120, 130].map((ms) => initializeAt(ms))).toMatchObject([
       { verdict: "met", beyondNoise: false },
       { verdict: "missed", beyondNoise: false },
       { verdict: "missed", beyondNoise: true },
