@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { handshake, rpc } from "../support/http/httpClient.js";
@@ -9,7 +10,6 @@ import { makeRepository } from "./plants.js";
 import { runPlainly } from "./standIn.js";
 import type { PrincipalName, Victim } from "./victim.js";
 
-const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 const HELPER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
 
 /** Does for somebody what a server must not do between two requests, and says so if it does not come back. */
@@ -174,8 +174,8 @@ const AT_ONCE = 50;
 
 /** A folder on PATH that is neither temporary nor in the home folder or a workspace. */
 function placeHelper(ground: Ground): void {
-  mkdirSync(path.join(PROJECT, ".cache"), { recursive: true });
-  const folder = mkdtempSync(path.join(PROJECT, ".cache", "helper-"));
+  // Programs in the temporary folders are not trusted, and the project may lie in one.
+  const folder = mkdtempSync(path.join(homedir(), ".attack-helper-"));
   ground.atTheEnd(() => rmSync(folder, { recursive: true }));
   chmodSync(ground.write(path.join(folder, "helper"), `#!/bin/sh\nexec '${process.execPath}' '${HELPER}'\n`), 0o755);
   ground.notes["PATH"] = `${folder}:/usr/local/bin:/usr/bin:/bin`;
