@@ -64,3 +64,18 @@ it("gives what was filled in, in the types of the schema", () => {
     draft: false,
   });
 });
+
+it("leaves out an optional list without a choice, and keeps a required one", () => {
+  const places = { type: "array", items: { type: "string", enum: ["npm", "jsr"] } };
+  expect(formContent({ properties: { places } }, new FormData())).toEqual({});
+  expect(formContent({ properties: { places }, required: ["places"] }, new FormData())).toEqual({ places: [] });
+});
+
+it("shows a given time as the input wants it, and passes on one that is no date", () => {
+  const when = { type: "string", format: "date-time", default: "2026-01-31T10:00:00Z" };
+  const [field] = fieldsOf({ properties: { when } });
+  expect(new Date(String(field?.given)).toISOString()).toBe("2026-01-31T10:00:00.000Z");
+  const data = new FormData();
+  data.append("field-when", "20266-01-01T10:00");
+  expect(formContent({ properties: { when } }, data)).toEqual({ when: "20266-01-01T10:00" });
+});

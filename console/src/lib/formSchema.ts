@@ -51,7 +51,7 @@ export function fieldsOf(schema: Fields): readonly Field[] {
       choices,
       isRequired: required.includes(name),
       inputType: INPUT_TYPES[textOr(format, "")] ?? "text",
-      given: givenIn(property["default"]),
+      given: textOr(format, "") === "date-time" ? localTime(property["default"]) : givenIn(property["default"]),
       limits: limitsOf(property),
     };
   });
@@ -59,13 +59,16 @@ export function fieldsOf(schema: Fields): readonly Field[] {
 
 /** The values of a filled-in form, in the types of its schema. What was left empty is left out. */
 export function formContent(schema: Fields, data: FormData): Record<string, unknown> {
-  const entries = fieldsOf(schema).map(({ name, kind, inputType }) => {
+  const entries = fieldsOf(schema).map(({ name, kind, inputType, isRequired }) => {
     const given = data.get(`field-${name}`);
     if (kind === "boolean") return [name, given !== null] as const;
-    if (kind === "choices") return [name, data.getAll(`field-${name}`)] as const;
+    if (kind === "choices") {
+      const chosen = data.getAll(`field-${name}`);
+      return [name, chosen.length > 0 || isRequired ? chosen : undefined] as const;
+    }
     if (typeof given !== "string" || given === "") return [name, undefined] as const;
     if (kind === "number") return [name, Number(given)] as const;
-    return [name, inputType === "datetime-local" ? new Date(given).toISOString() : given] as const;
+    return [name, inputType === "datetime-local" ? universalTime(given) : given] as const;
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
@@ -86,6 +89,19 @@ function choicesOf(property: Fields): readonly Choice[] {
 
 function kindOf(type: unknown): Field["kind"] {
   return type === "boolean" ? "boolean" : type === "number" || type === "integer" ? "number" : "text";
+}
+
+/** As an input for date and time wants it: without a zone, and without seconds. */
+function localTime(value: unknown): string {
+  const time = new Date(typeof value === "string" ? value : Number.NaN);
+  if (Number.isNaN(time.getTime())) return "";
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, "YYYY-MM-DDTHH:mm".length);
+}
+
+/** Browsers take years with six digits, which are no date; the server that asked can say so. */
+function universalTime(local: string): string {
+  const time = new Date(local);
+  return Number.isNaN(time.getTime()) ? local : time.toISOString();
 }
 
 function givenIn(value: unknown): Field["given"] {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ago, bytes, count, duration, folderName, money, pathFrom, plural, remaining, roughly } from "./formats.js";
+import { ago, bytes, count, duration, folderName, money, pathFrom, plural, remaining, roughly, stepFrom } from "./formats.js";
 
 it("words durations", () => {
   expect([400, 12_900, 185_000, 7_800_000, -5].map(duration)).toEqual(["0.4 s", "12 s", "3 min 05 s", "2 h 10 min", "0.0 s"]);
@@ -25,6 +25,14 @@ it("shortens paths inside of a folder, and no others", () => {
     pathFrom(null, "/x"),
     pathFrom("/a", "/a/"),
   ]).toEqual(["c.txt", "c/d", "/a/bc", "/x", "/a/"]);
+});
+
+it("shortens the paths of a step where they begin", () => {
+  expect([
+    stepFrom("/app", "Running cat /srv/app/config.yml > /app/x"),
+    stepFrom("/app/", "/app/a.txt and '/app/b.txt'"),
+    stepFrom("/", "Running ls /x"),
+  ]).toEqual(["Running cat /srv/app/config.yml > x", "a.txt and 'b.txt'", "Running ls /x"]);
 });
 
 it("names folders by their end", () => {

@@ -70,7 +70,10 @@ export function pathFrom(folder: string | null, path: string): string {
 
 /** What a turn does, with the paths in it relative to its folder. */
 export function stepFrom(folder: string, step: string): string {
-  return folder === "" || folder === "/" ? step : step.replaceAll(`${folder.replace(/\/+$/, "")}/`, "");
+  if (folder === "" || folder === "/") return step;
+  const inside = `${folder.replace(/\/+$/, "")}/`;
+  // `/app/` is also a part of `/srv/app/x`.
+  return step.split(inside).reduce((text, rest) => (/[\w./~-]$/.test(text) ? `${text}${inside}${rest}` : `${text}${rest}`));
 }
 
 /** The last part of a path. */
