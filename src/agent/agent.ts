@@ -998,7 +998,10 @@ async function lastEnd({ moments }: StoredStory): Promise<SilentEnd> {
     if (moment.type === "turnStarted" || moment.type === "interrupted") end = { how: "interrupted" };
     // A turn of an older record, which has no marks.
     else if ((moment.type === "userSpoke" || moment.type === "item") && end.how !== "interrupted") end = { how: "unknown" };
-    else if (moment.type === "turnEnded") end = moment.error === null ? { how: "completed" } : { how: "failed", error: moment.error };
+    // Other programs record a failure first and then an end without it.
+    else if (moment.type === "turnEnded" && moment.error !== null) end = { how: "failed", error: moment.error };
+    else if (moment.type === "turnEnded" && end.how !== "failed") end = { how: "completed" };
+    else if (moment.type === "rolledBack") end = { how: "unknown" };
   }
   return end;
 }

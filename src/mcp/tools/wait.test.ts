@@ -199,6 +199,15 @@ describe("codex-wait", () => {
     }
   });
 
+  it("says that a turn failed which another program recorded with an error and then an end", async () => {
+    await using before = new Client();
+    const threadId = threadOf(await before.call("codex", { prompt: '!status 400 {"error":{"message":"no such luck"}}' }));
+    const end = { timestamp: new Date().toISOString(), type: "event_msg", payload: { type: "task_complete", last_agent_message: null } };
+    appendFileSync(rolloutFile(before, threadId), `${JSON.stringify(end)}\n`);
+    await using after = new Client({ codexHome: before.codexHome });
+    expect(statusOf(await after.call("codex-wait", { threadId }))).toBe("failed");
+  });
+
   it("takes a summary for no failure", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
