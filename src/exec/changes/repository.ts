@@ -31,8 +31,6 @@ const LARGEST_OUTPUT = 4 * 1024 * 1024;
 const MOST_DIRTY = 20_000;
 /** Up to this number of tracked files, git examines all of them within milliseconds. */
 const FEW_FILES = 5_000;
-/** A turn that changes more files is reported incompletely anyway. */
-const MOST_PATHS = 200;
 /** Each of them costs two more runs of git. */
 const MOST_SUBMODULES = 8;
 /** Each name in the list is looked up on the disk, in one go, and anyone can write a list. */
@@ -112,12 +110,20 @@ export class Repository {
     return dirty && dirty.size <= MOST_DIRTY ? dirty : undefined;
   }
 
-  /** Those of these paths that the index has. */
-  async tracked(paths: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const below = paths.filter((file) => isBelow(file, this.root)).slice(0, MOST_PATHS);
+  /** Those of these paths that the index has. Undefined when git fails or takes too long. */
+  async tracked(paths: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+    const below = paths.filter((file) => isBelow(file, this.root));
     if (below.length === 0) return new Set();
     const output = await this.#run(["ls-files", "-z", "--cached", "--", ...below.map((file) => path.relative(this.root, file))], signal);
-    return new Set((output?.toString() ?? "").split("\0").map((name) => path.join(this.root, name)));
+    return (
+      output &&
+      new Set(
+        output
+          .toString()
+          .split("\0")
+          .map((name) => path.join(this.root, name)),
+      )
+    );
   }
 
   /** The folders of its submodules that are checked out and whose repositories are its own. */

@@ -63,6 +63,20 @@ function gitIn(cwd: string, ...args: readonly string[]): void {
   execFileSync("git", args, { cwd, env: { ...process.env, ...ME }, stdio: "pipe" });
 }
 
+/** A repository beside the workspace, with one file. */
+function otherRepository(): string {
+  const other = path.join(folder, `other${count}`);
+  mkdirSync(other);
+  writeFileSync(path.join(other, "s.txt"), "1\n");
+  for (const args of [
+    ["init", "-q"],
+    ["add", "-A"],
+    ["commit", "-q", "-m", "first"],
+  ])
+    gitIn(other, ...args);
+  return other;
+}
+
 function put(name: string, text: string): void {
   mkdirSync(path.dirname(path.join(work, name)), { recursive: true });
   writeFileSync(path.join(work, name), text);
@@ -267,15 +281,7 @@ describe.runIf(canSandbox)("in a repository", () => {
   });
 
   it("what changes in its submodules is told, with its lines; a folder that only claims to be one is none", async () => {
-    const other = path.join(folder, `other${count}`);
-    mkdirSync(other);
-    writeFileSync(path.join(other, "s.txt"), "1\n");
-    for (const args of [
-      ["init", "-q"],
-      ["add", "-A"],
-      ["commit", "-q", "-m", "first"],
-    ])
-      gitIn(other, ...args);
+    const other = otherRepository();
     repository({ "a.txt": "1\n", "false/.keep": "" });
     git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "deep/sub");
     // Its repository is somebody else's.
@@ -294,18 +300,20 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(files).toEqual(["git", "add deep/sub/new.txt +1 -0", "add false/s.txt +1 -0", "update deep/sub/s.txt +1 -0"]);
   });
 
-  it("of a long list of submodules the first names are looked up", async () => {
-    const other = path.join(folder, `other${count}`);
-    mkdirSync(other);
-    writeFileSync(path.join(other, "s.txt"), "1\n");
-    for (const args of [
-      ["init", "-q"],
-      ["add", "-A"],
-      ["commit", "-q", "-m", "first"],
-    ])
-      gitIn(other, ...args);
+  it("a submodule that the turn removes does not hide the other changes", async () => {
     repository({ "a.txt": "1\n" });
-    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "sub");
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", otherRepository(), "sub");
+    git("commit", "-q", "-a", "-m", "second");
+    const files = await told(() => {
+      rmSync(path.join(work, "sub"), { recursive: true });
+      put("a.txt", "2\n");
+    });
+    expect(files).toEqual(["git", "delete sub +undefined -undefined", "update a.txt +1 -1"]);
+  });
+
+  it("of a long list of submodules the first names are looked up", async () => {
+    repository({ "a.txt": "1\n" });
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", otherRepository(), "sub");
     const list = readFileSync(path.join(work, ".gitmodules"), "utf8");
     const claims = (many: number) => Array.from({ length: many }, (_, at) => `[submodule "x${at}"]\n\tpath = x${at}\n`).join("");
     const toldAfter = async (many: number) => {

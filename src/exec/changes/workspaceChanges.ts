@@ -135,7 +135,8 @@ export class WorkspaceChanges {
   async #compare(first: FirstLook, signal: AbortSignal, byPatches: ChangedFiles): Promise<ChangedFiles | undefined> {
     const { repository, root, inner = [] } = first;
     if (repository) {
-      const found = await Promise.all([first, ...inner].map((look) => this.#foundIn(look, signal)));
+      // A submodule that the turn removed fails alone, and no look is left behind.
+      const found = await Promise.all([first, ...inner].map((look) => this.#foundIn(look, signal).catch(() => undefined)));
       if (found[0] === undefined) return signal.aborted ? undefined : byPatches;
       const list = found.flatMap((files) => files ?? []);
       return { from: "git", list: [...list, ...(await this.#unseen(repository, { found: list, patches: byPatches.list, signal }))] };
@@ -176,11 +177,12 @@ export class WorkspaceChanges {
       const isAsPatched = (file.kind === "delete") === (markOf(file.path) === undefined);
       return real === undefined || seen.has(real) || !isAsPatched ? [] : [{ file, real }];
     });
+    const few = others.slice(0, MOST_COUNTED);
     const tracked = await repository.tracked(
-      others.map(({ real }) => real),
+      few.map(({ real }) => real),
       signal,
     );
-    return others.flatMap(({ file, real }) => (tracked.has(real) ? [] : [file]));
+    return tracked ? few.flatMap(({ file, real }) => (tracked.has(real) ? [] : [file])) : [];
   }
 
   #changeOf(name: string, first: FirstLook, now: DirtyPath | undefined): NamedChange[] {
