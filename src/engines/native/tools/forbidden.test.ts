@@ -82,6 +82,7 @@ const UNCLEAR = [
   "t=touch; $t made",
   "bash <(echo touch made)",
   "BASH_ENV=made.sh bash -c :",
+  "ENV=made.sh sh -i",
   "$(echo touch) made",
   "`echo touch` made",
   "{touch,made}",
@@ -120,14 +121,18 @@ describe("while a rule forbids something, an unreadable command needs approval, 
     expect([asking, silent].filter((stage) => existsSync(stage.path("made")))).toEqual([]);
   });
 
-  it.each(["echo touch $HOME", "ls *.md | grep -c touch", "x=touch; echo $x", "[ -f touch ] || true", "for f in a; do cat $f; done"])(
-    "not: %s",
-    async (command) => {
-      await using stage = await openToolStage({ rules: RULES, settings: { approvalPolicy: "never" } });
-      const { output } = await stage.use("shell", { command: ["bash", "-c", command] });
-      expect(output).not.toContain("rejected");
-    },
-  );
+  it.each([
+    "ENV=production echo touch",
+    "echo touch $HOME",
+    "ls *.md | grep -c touch",
+    "x=touch; echo $x",
+    "[ -f touch ] || true",
+    "for f in a; do cat $f; done",
+  ])("not: %s", async (command) => {
+    await using stage = await openToolStage({ rules: RULES, settings: { approvalPolicy: "never" } });
+    const { output } = await stage.use("shell", { command: ["bash", "-c", command] });
+    expect(output).not.toContain("rejected");
+  });
 });
 
 describe("what a rule forbids is refused without a question:", () => {

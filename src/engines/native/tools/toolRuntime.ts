@@ -87,12 +87,12 @@ export class ToolRuntime {
     return this.#allowances[this.confined ? "confined" : "free"];
   }
 
-  /** Adds an applied patch to the diff of the running turn, and returns that diff. */
   noteInTurnDiff(plan: PatchPlan): void {
     this.#turnDiff ??= new TurnDiff();
     this.#turnDiff.note(plan);
   }
 
+  /** Adds an applied patch to the diff of the running turn, and returns that diff. */
   addToTurnDiff(plan: PatchPlan): Promise<string | undefined> {
     this.#turnDiff ??= new TurnDiff();
     this.#turnDiff.add(plan);

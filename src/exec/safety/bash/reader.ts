@@ -95,8 +95,8 @@ async function loadGrammar(): Promise<BashParser> {
 export class BashParser implements BashReader {
   readonly #grammar: Parser;
 
-  /** Several checks parse the same script, so the last tree is cached. `null`: the script could not be parsed. */
-  #last: { readonly script: string; readonly tree: Tree | null } | undefined;
+  /** Several checks parse the same script, as written and with its lines joined. `null`: the script could not be parsed. */
+  readonly #parsed: { readonly script: string; readonly tree: Tree | null }[] = [];
 
   constructor(grammar: Parser) {
     this.#grammar = grammar;
@@ -113,8 +113,9 @@ export class BashParser implements BashReader {
   mentionedCommands(script: string): string[][] {
     // To bash, a word goes on after a continued line; to the grammar, another one begins.
     const joined = script.replaceAll("\\\n", "");
-    const found = this.#read(script, mentionedCommands) ?? [];
-    return joined === script ? found : [...found, ...(this.#read(joined, mentionedCommands) ?? [])];
+    const found = this.#read(script, mentionedCommands);
+    if (found === undefined || joined === script) return found ?? [];
+    return [...found, ...(this.#read(joined, mentionedCommands) ?? [["bash", "-c", joined]])];
   }
 
   patchHeredoc(script: string): HeredocPatch | undefined {
@@ -128,12 +129,14 @@ export class BashParser implements BashReader {
   }
 
   #treeOf(script: string): Tree | null {
-    if (this.#last?.script === script) return this.#last.tree;
-    this.#last?.tree?.delete();
+    const known = this.#parsed.find((each) => each.script === script);
+    if (known) return known.tree;
     const deadline = performance.now() + PARSE_BUDGET_MS;
     const tree = this.#grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
     if (!tree) this.#grammar.reset();
-    this.#last = { script, tree };
+    this.#parsed.push({ script, tree });
+    // Answers are computed at once, so no tree in use is freed.
+    if (this.#parsed.length > 2) this.#parsed.shift()?.tree?.delete();
     return tree;
   }
 }

@@ -78,20 +78,21 @@ export function mentionedCommands(root: Node): string[][] {
   // Text that the grammar cannot parse may be a command in bash, as `{a,b}` is.
   const misread = root.hasError ? root.descendantsOfType("ERROR").filter((node) => node !== null) : [];
   const words = commands.map(wordsOf);
-  const scripts = [...scriptsOfVariables(root), ...(words.some(([program = ""]) => runsScripts(program)) ? scriptsOfInput(root) : [])];
+  const runsShell = words.some(([program = ""]) => runsScripts(program));
+  const scripts = [...scriptsOfVariables(root, { runsShell }), ...(runsShell ? scriptsOfInput(root) : [])];
   return [...words, ...misread.map(({ text }) => text.trim().split(/\s+/)), ...scripts.map((script) => ["bash", "-c", script])];
 }
 
-/** Bash runs the value of the first two, and the file that the others name: what that holds is not known. */
+/** Bash runs the values of these variables. */
 const SCRIPT_VARIABLES = new Set(["PS4", "PROMPT_COMMAND"]);
-const FILE_VARIABLES = new Set(["BASH_ENV", "ENV"]);
+/** A script whose text is not known: the file that `BASH_ENV` names, or `ENV` for other shells. Many programs use `ENV` for something else. */
 const UNKNOWN_SCRIPT = "$UNKNOWN";
 
-function scriptsOfVariables(root: Node): string[] {
+function scriptsOfVariables(root: Node, { runsShell }: { readonly runsShell: boolean }): string[] {
   return root.descendantsOfType("variable_assignment").flatMap((assignment) => {
     const [name, value] = assignment?.namedChildren ?? [];
     if (!name || !value) return [];
-    if (FILE_VARIABLES.has(name.text)) return [UNKNOWN_SCRIPT];
+    if (name.text === "BASH_ENV" || (name.text === "ENV" && runsShell)) return [UNKNOWN_SCRIPT];
     return SCRIPT_VARIABLES.has(name.text) ? [wordOf(value)] : [];
   });
 }
