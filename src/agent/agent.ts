@@ -832,6 +832,7 @@ export class Agent {
       if (searchesWeb && caller && source.forNewThread(asked).webSearch === "disabled") throw new AboveCeiling(NO_SEARCH);
       const settings = source.forNewThread(searchesWeb ? { ...asked, config: { ...asked.config, web_search: "live" } } : asked);
       checkLengths({ model: settings.model });
+      if (!looksOnly && !takesAnyModel) return settings;
       return { ...settings, ...(looksOnly && { looksOnly }), ...(takesAnyModel && { modelIsReplaceable: true }) };
     } catch (error) {
       if (error instanceof AppError && !(error instanceof AboveCeiling)) throw new SettingsInvalid(error);

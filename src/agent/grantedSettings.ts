@@ -42,10 +42,12 @@ export class GrantedSettings {
     this.#parts = parts;
   }
 
-  /** Throws `AppError` with the reason if the settings are invalid. */
+  /** Throws `AppError` with the reason if the settings are invalid. As with the resolver, often the same object for the same call. */
   forNewThread(asked: AskedSettings): ThreadSettings {
     const { resolver, report } = this.#parts;
-    const granted = this.#granted({ ...resolver.forNewThread(asked), ...this.#stated(asked) });
+    const resolved = resolver.forNewThread(asked);
+    const stated = this.#stated(asked);
+    const granted = this.#granted(stated ? { ...resolved, ...stated } : resolved);
     for (const notice of granted.notices) report(notice);
     return granted;
   }
@@ -80,8 +82,8 @@ export class GrantedSettings {
   }
 
   /** For an engine that reads config.toml itself and chooses its own default model. */
-  #stated(asked: AskedSettings): Partial<Pick<ThreadSettings, "stated" | "modelIsDefault">> {
-    if (this.#parts.engineName !== "codex") return {};
+  #stated(asked: AskedSettings): Pick<ThreadSettings, "stated" | "modelIsDefault"> | undefined {
+    if (this.#parts.engineName !== "codex") return undefined;
     const stated = this.#parts.resolver.stated(asked);
     return { stated, modelIsDefault: stated["model"] === undefined };
   }

@@ -1,6 +1,5 @@
-import path from "node:path";
 import { checkConfig } from "./check.js";
-import { ConfigFile } from "./configFile.js";
+import type { ConfigFile } from "./configFile.js";
 import { ConfigInvalid } from "./errors.js";
 import { type FoundProfile, Profiles } from "./profiles.js";
 import { ProjectLayers } from "./projectLayers.js";
@@ -9,6 +8,8 @@ import { mergeTrees, tableAt, textAt } from "./tree.js";
 
 /** All layers, merged and checked. */
 export interface LayeredSettings {
+  /** The layer of config.toml: the same object while the file is unchanged. */
+  readonly ofFile: ConfigTree;
   readonly settings: ConfigTree;
   /** The same without config.toml, for an engine that reads that file itself. */
   readonly besideFile: ConfigTree;
@@ -16,6 +17,8 @@ export interface LayeredSettings {
 }
 
 interface LayeringOptions {
+  /** config.toml. */
+  readonly file: ConfigFile;
   readonly codexHome: string;
   /** The value of `~`. */
   readonly home: string;
@@ -31,7 +34,6 @@ interface LayeringOptions {
 /** Merges the layers of settings; later ones win: config.toml, the profile, the project, the command line, the call. */
 export class Layering {
   readonly #options: LayeringOptions;
-  readonly #file: ConfigFile;
   readonly #profiles: Profiles;
   readonly #projects: ProjectLayers;
   /** The latest result: most calls have the same settings over the same files. */
@@ -39,7 +41,6 @@ export class Layering {
 
   constructor(options: LayeringOptions) {
     this.#options = options;
-    this.#file = new ConfigFile(path.join(options.codexHome, "config.toml"), options);
     this.#profiles = new Profiles(options);
     this.#projects = new ProjectLayers(options);
   }
@@ -47,7 +48,7 @@ export class Layering {
   /** The settings of a call in a folder, or of the server itself. Throws `ConfigInvalid`. */
   under(call: ConfigTree, cwd?: string): LayeredSettings {
     const { commandLine, withProjects } = this.#options;
-    const file = this.#file.read();
+    const file = this.#options.file.read();
     const chosen = [call, commandLine, file].map((tree) => textAt(tree, "profile")).find((name) => name !== undefined);
     const profile = chosen === undefined ? undefined : this.#profiles.read(chosen);
     const own = profile ? mergeTrees(file, profile) : file;
@@ -59,11 +60,6 @@ export class Layering {
     const made = this.#lay({ file, call, chosen, profile, projects });
     this.#latest = { from, layered: made };
     return made;
-  }
-
-  /** The settings of config.toml alone. Throws `ConfigInvalid`. */
-  readFile(): ConfigTree {
-    return this.#file.read();
   }
 
   /** The profiles that have a file. */
@@ -81,8 +77,9 @@ export class Layering {
     const settings = mergeTrees(file, besideFile);
     // A profile's table was already checked in its file; a profile's file may complete what config.toml left open.
     const { unknownKeys } = checkConfig(fromFile || projects.length > 0 ? settings : stated);
-    const left = this.#file.passedOver.map((key) => `the value of \`${key}\` in config.toml is unknown here and left to Codex`);
+    const left = this.#options.file.passedOver.map((key) => `the value of \`${key}\` in config.toml is unknown here and left to Codex`);
     return {
+      ofFile: file,
       settings,
       besideFile,
       notices: [

@@ -122,6 +122,41 @@ describe("folders and files", () => {
     expect(resolver.forNewThread({}).model).toBe("before");
     fs.writeFileSync(path.join(codexHome, "config.toml"), 'model = "afterwards"');
     expect(resolver.forNewThread({}).model).toBe("afterwards");
+    fs.rmSync(path.join(codexHome, "config.toml"));
+    expect(resolver.forNewThread({}).model).toBe("gpt-6.1-sol");
+    fs.writeFileSync(path.join(codexHome, "config.toml"), "model = ");
+    expect(() => resolver.forNewThread({})).toThrow(ConfigInvalid);
+  });
+
+  it("the same call gets the same object, unless another file than config.toml may have a say", () => {
+    const isSame = (toml: string, call: NewThreadCall = {}) => {
+      const resolver = resolverWith({ toml });
+      return resolver.forNewThread({ ...call }) === resolver.forNewThread({ ...call });
+    };
+    expect(isSame('model = "one"', { cwd: "/srv", config: { model_verbosity: "low" } })).toBe(true);
+    expect(isSame('[projects."/elsewhere"]\ntrust_level = "untrusted"')).toBe(false);
+    expect(isSame("[profiles.p]", { profile: "p" })).toBe(false);
+  });
+
+  it("a profile's file counts as soon as it exists, and a folder's trust as soon as its `.git` says so", () => {
+    const { codexHome, ...resolver } = resolverWith({ toml: "" });
+    const config = (content: string) => fs.writeFileSync(path.join(codexHome, "config.toml"), content);
+    config('profile = "p"\n[profiles.p]\nmodel = "table"');
+    expect(resolver.forNewThread({}).model).toBe("table");
+    fs.writeFileSync(path.join(codexHome, "p.config.toml"), 'model = "file"');
+    expect(resolver.forNewThread({}).model).toBe("file");
+
+    const cwd = path.join(codexHome, "repository", "inner");
+    fs.mkdirSync(cwd, { recursive: true });
+    config(`[projects."${path.dirname(cwd)}"]\ntrust_level = "trusted"`);
+    expect(resolver.forNewThread({ cwd }).sandboxPolicy.type).toBe("read-only");
+    fs.mkdirSync(path.join(codexHome, "repository", ".git"));
+    fs.writeFileSync(path.join(codexHome, "repository", ".git", "HEAD"), "ref: refs/heads/main\n");
+    fs.mkdirSync(path.join(codexHome, "repository", ".git", "objects"));
+    fs.mkdirSync(path.join(codexHome, "repository", ".git", "refs"));
+    expect(resolver.forNewThread({ cwd }).sandboxPolicy.type).toBe("workspace-write");
+    config("");
+    expect(resolver.forNewThread({ cwd }).sandboxPolicy.type).toBe("read-only");
   });
 });
 

@@ -7,6 +7,7 @@ import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";
 import { userHome } from "./codexHome.js";
+import { ConfigFile } from "./configFile.js";
 import { findProvider } from "./endpoints.js";
 import { complainingAbout } from "./errors.js";
 import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
@@ -93,6 +94,7 @@ export interface SettingsResolver {
   serverSettings(): ServerSettings;
   /** For a listening server. */
   httpSettings(): HttpSettings;
+  /** Returns the same object for the same call, while only config.toml could change the result and did not. */
   forNewThread(call: NewThreadCall): ThreadSettings;
   /** The settings from outside config.toml: profile, project, command line and call. Plain JSON. */
   stated(call: NewThreadCall): ConfigTree;
@@ -120,6 +122,9 @@ interface ResolverOptions {
   readonly listening?: boolean;
 }
 
+/** Settings that name other files: profiles, trusted projects and their `.git` links, instructions. These files may change at any time. */
+const NAMING_FILES = ["profile", "projects", "model_instructions_file", "experimental_compact_prompt_file"];
+
 /** The fixed settings of a read-only thread, whatever else its record says. */
 const LOOKING = { looksOnly: true, sandboxPolicy: { type: "read-only" }, approvalPolicy: "never" } as const;
 
@@ -131,13 +136,15 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   const baseCwd = path.resolve(serverCwd, cliNamed.cwd ?? "");
   const { codexHome, tolerant } = options;
   // Network callers are not the user who trusts folders.
-  const layering = new Layering({ codexHome, home: anchor.home, commandLine, strict, tolerant, withProjects: !listening });
+  const file = new ConfigFile(path.join(codexHome, "config.toml"), { home: anchor.home, tolerant });
+  const layering = new Layering({ file, codexHome, home: anchor.home, commandLine, strict, tolerant, withProjects: !listening });
 
   /** The previous call's settings: most calls have the same. */
   let latest: { readonly call: string; readonly layer: ConfigTree } | undefined;
+  /** The previous thread's settings, while config.toml alone can change them. */
+  let kept: { readonly call: string; readonly ofFile: ConfigTree; readonly settings: ThreadSettings } | undefined;
 
-  function layersOfCall(call: NewThreadCall): LayeredSettings {
-    const key = JSON.stringify(call);
+  function layersOfCall(call: NewThreadCall, key = JSON.stringify(call)): LayeredSettings {
     if (latest?.call !== key) latest = { call: key, layer: callLayer(call, anchor, { asRecorded: asRecorded && !listening }) };
     return layering.under(latest.layer, cwdOf(call));
   }
@@ -145,10 +152,14 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   const cwdOf = (call: NewThreadCall) => absolutePath(call.cwd ?? "", { folder: baseCwd, home: anchor.home });
 
   function forNewThread(call: NewThreadCall): ThreadSettings {
-    const { settings, notices } = layersOfCall(call);
-    const resolved = threadSettings(settings, { cwd: cwdOf(call), env, listening, asRecorded, baseInstructions: call.baseInstructions });
-    const recorded = asRecorded && { recordedNotices: recordedNotices(settings, codexHome) };
-    return { ...resolved, ...recorded, notices: [...notices, ...resolved.notices] };
+    const key = JSON.stringify(call);
+    if (kept?.call === key && kept.ofFile === file.read()) return kept.settings;
+    const { settings: said, ofFile, notices } = layersOfCall(call, key);
+    const resolved = threadSettings(said, { cwd: cwdOf(call), env, listening, asRecorded, baseInstructions: call.baseInstructions });
+    const recorded = asRecorded && { recordedNotices: recordedNotices(said, codexHome) };
+    const settings = { ...resolved, ...recorded, notices: [...notices, ...resolved.notices] };
+    kept = NAMING_FILES.some((name) => Object.hasOwn(said, name)) ? undefined : { call: key, ofFile, settings };
+    return settings;
   }
 
   return {
@@ -178,7 +189,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
     },
 
     checkAtStart() {
-      layering.readFile();
+      file.read();
       complainingAbout("error loading config: -c", () => checkConfig(overrides, { partial: true }));
       return complainingAbout("error loading config", () => forNewThread({})).notices;
     },
