@@ -4,7 +4,9 @@ import { anyShellScript } from "../src/exec/safety/bash/words.js";
 import { parseJson } from "../src/jsonrpc/message.js";
 import { withoutEndLines } from "../src/lib/endLines.js";
 import { gitSettings } from "../src/lib/files/gitConfig.js";
+import { isLikelySecret } from "../src/lib/likelySecret.js";
 import { oneLine } from "../src/lib/oneLine.js";
+import { maskBySight } from "../src/observability/redact.js";
 import { findingsIn } from "../src/threads/reviewFindings.js";
 
 const MANY = 1_000_000;
@@ -30,6 +32,10 @@ it.each<[string, () => unknown, unknown]>([
   ],
   ["many line breaks in the middle", () => withoutEndLines(`${"\n".repeat(MANY)}x\n`).length, MANY + 1],
   ["a setting of many blanks", () => [...gitSettings(`a = x${" ".repeat(MANY)}"x`)], []],
+  ["what could be a password of many pluses", () => maskBySight(`basic${"+".repeat(MANY)}`).length, MANY + 5],
+  ["what could be many passwords in a row", () => maskBySight("basic+".repeat(MANY)).length, 6 * MANY],
+  ["what could be many JWTs in a row", () => maskBySight("-eyj".repeat(MANY)).length, 4 * MANY],
+  ["an address of many colons", () => isLikelySecret("PAGE", `a://${":".repeat(MANY)}`), false],
   ["a text of many words", () => oneLine("a ".repeat(8 * MANY), 5), "a a …"],
 ])("%s is read in one pass", (_, read, expected) => {
   expect(read()).toEqual(expected);

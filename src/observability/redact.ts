@@ -264,24 +264,25 @@ const NAMES = [
 /** Names that are secret only in a query; elsewhere they are ordinary words. */
 const QUERY_NAMES = "token|key|sig|signature|code|auth|jwt|assertion|x-amz-signature|x-amz-credential";
 
-const RULES: readonly { readonly pattern: RegExp; readonly replacement: string }[] = [
+/** Each takes whole runs of its characters: a search that starts again inside a run takes seconds for 64 KiB. */
+const RULES: readonly Rule[] = [
   rule(`(${NAME_START}(?:${HEADERS})${JOINT})${QUOTED}`, `$1$<quote>${MASK}`),
   rule(`(${NAME_START}(?:${HEADERS})${JOINT})${NOT_QUOTED}[^\\r\\n]+`, `$1${MASK}`),
   rule(`(${NAME_START}(?:${NAMES})${JOINT})${QUOTED}`, `$1$<quote>${MASK}`),
   rule(String.raw`(${NAME_START}(?:${NAMES})${JOINT})${NOT_QUOTED}(?:(?!%26)[^\s"'\\,;&}\])])+`, `$1${MASK}`),
   rule(String.raw`((?:[?&;]|%3F|%26)(?:${QUERY_NAMES})(?:=|%3D))(?:(?!%26)[^\s"'\\&#;])+`, `$1${MASK}`),
   rule(String.raw`(bearer(?:[\s:="',]|\\+[nrt"]|%20|%3A|%0A|%0D|\+)+)[^\s"'\\,;&<>]+`, `$1${MASK}`),
-  rule(String.raw`(basic(?:\s|%20|\+)+)[A-Za-z0-9+/]{4,}(?:=|%3D){1,2}`, `$1${MASK}`),
+  ruleIfClosed(String.raw`(basic(?:\s|%20|\+)+)[A-Za-z0-9+/]{4,}?(?=basic(?:\s|%20)|[^A-Za-z0-9+/]|$)((?:=|%3D){1,2})?`),
   rule(String.raw`(:(?:\\?\/){2})[^\s/?#"'\\<>]+@`, `$1${MASK}@`),
   rule(`${TOKEN_START}(?:sk|sess|pk|rk)(?:-|_|%2D)[A-Za-z0-9_%-]{8,}`, MASK),
   rule(`${TOKEN_START}(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|akia|asia|aiza)[A-Za-z0-9_-]{12,}`, MASK),
-  rule(String.raw`${TOKEN_START}eyj[A-Za-z0-9_-]{8,}(?:\.|%2E)[A-Za-z0-9_-]{4,}(?:(?:\.|%2E)[A-Za-z0-9_-]*)*`, MASK),
+  ruleIfClosed(String.raw`(${TOKEN_START})eyj[A-Za-z0-9_-]{8,}((?:\.|%2E)[A-Za-z0-9_-]{4,}(?:(?:\.|%2E)[A-Za-z0-9_-]*)*)?`),
 ];
 
 /** Masks text that looks like a secret by its form or by its context. */
 export function maskBySight(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
-  return RULES.reduce((masked, { pattern, replacement }) => masked.replace(pattern, replacement), text);
+  return RULES.reduce((masked, { pattern, replace }) => replace(masked, pattern), text);
 }
 
 const SECRET_NAME = new RegExp(`^(?:${HEADERS}|${NAMES}|token|key|jwt)$`, "i");
@@ -291,6 +292,17 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-function rule(source: string, replacement: string) {
-  return { pattern: new RegExp(source, "gi"), replacement };
+interface Rule {
+  readonly pattern: RegExp;
+  readonly replace: (text: string, pattern: RegExp) => string;
+}
+
+function rule(source: string, replacement: string): Rule {
+  return { pattern: new RegExp(source, "gi"), replace: (text, pattern) => text.replace(pattern, replacement) };
+}
+
+/** Masks what follows the first group, if the second group is there too: only that shows a secret. */
+function ruleIfClosed(source: string): Rule {
+  const replaced = (found: string, lead: string, closing: string | undefined) => (closing === undefined ? found : `${lead}${MASK}`);
+  return { pattern: new RegExp(source, "gi"), replace: (text, pattern) => text.replace(pattern, replaced) };
 }
