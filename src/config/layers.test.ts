@@ -57,6 +57,12 @@ describe("treeOfCallConfig", () => {
       notify: ["a"],
     });
   });
+
+  it("refuses tables and lists that would take more of the stack than there is", () => {
+    const within = (wrap: (inner: unknown) => unknown) => Array.from({ length: 100_000 }).reduce((inner) => wrap(inner), "x" as unknown);
+    for (const model of [within((inner) => [inner]), within((a) => ({ a })), within((inner) => [{ a: inner }])])
+      expect(() => treeOfCallConfig({ model })).toThrow("more than 32 deep");
+  });
 });
 
 const ANCHOR = { folder: "/home/me/.codex", home: "/home/me" };

@@ -49,14 +49,15 @@ const LONGEST_TEXT = 1024 * 1024;
 /** Throws `ConfigInvalid`. */
 function checkSize(config: ConfigTree): void {
   let values = 0;
-  const look = (tree: ConfigTree, depth: number) => {
-    for (const [key, value] of Object.entries(tree)) {
+  const look = (tree: object, depth: number) => {
+    // Lists too: they are converted by recursion.
+    for (const [key, value] of Object.entries(tree) as [string, unknown][]) {
       if (++values > MOST_VALUES) throw new ConfigInvalid(`\`config\` has more than ${MOST_VALUES} values`);
       if (key.length > LONGEST_KEY) throw new ConfigInvalid(`\`config\` has a key of more than ${LONGEST_KEY} characters`);
       if (typeof value === "string" && value.length > LONGEST_TEXT)
         throw new ConfigInvalid(`\`config\` has a text of more than ${LONGEST_TEXT} characters`);
-      if (!isTree(value)) continue;
-      if (depth === DEEPEST) throw new ConfigInvalid(`\`config\` has tables in tables, more than ${DEEPEST} deep`);
+      if (typeof value !== "object" || value === null) continue;
+      if (depth === DEEPEST) throw new ConfigInvalid(`\`config\` has tables or lists in each other, more than ${DEEPEST} deep`);
       look(value, depth + 1);
     }
   };
