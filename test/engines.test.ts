@@ -14,10 +14,14 @@ async function scripted(): Promise<EngineUnderTest> {
   const home = tempHome();
   // Without a context window: a script would play a failure again during the compaction.
   const settings = settingsIn(home.path, { model: "mock-model", asRecorded: true });
+  const engine = createScriptedEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, writable: new WritablePlaces([]) });
   return {
-    engine: createScriptedEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, writable: new WritablePlaces([]) }),
+    engine,
     settings: { ...settings, provider: { ...settings.provider, ...PATIENT } },
-    [Symbol.asyncDispose]: async () => home[Symbol.dispose](),
+    async [Symbol.asyncDispose]() {
+      await engine.close?.();
+      home[Symbol.dispose]();
+    },
   };
 }
 
@@ -25,16 +29,18 @@ async function native(): Promise<EngineUnderTest> {
   const home = tempHome();
   const server = await startResponsesServer({ keepRequests: false });
   const settings = settingsIn(home.path, { model: "mock-model", asRecorded: true });
+  const engine = createNativeEngine({
+    codexHome: home.path,
+    env: process.env,
+    serverCwd: home.path,
+    writable: new WritablePlaces([]),
+    userAgent: "test/1",
+  });
   return {
-    engine: createNativeEngine({
-      codexHome: home.path,
-      env: process.env,
-      serverCwd: home.path,
-      writable: new WritablePlaces([]),
-      userAgent: "test/1",
-    }),
+    engine,
     settings: { ...settings, provider: { ...settings.provider, ...PATIENT, baseUrl: server.url } },
     async [Symbol.asyncDispose]() {
+      await engine.close?.();
       await server.close();
       home[Symbol.dispose]();
     },

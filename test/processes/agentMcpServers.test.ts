@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
-import { openSandbox } from "../../src/exec/sandbox/backend.js";
+import { sandbox } from "../sandbox/available.js";
 import { eventually } from "../support/eventually.js";
 import { newMark } from "../support/processes/agentMcpServers.js";
 import { processesMarked, stragglers } from "../support/processes/markedProcesses.js";
@@ -16,15 +15,13 @@ function configOf(settings: string, mark: string): string {
   return `[mcp_servers.own]\n${settings}\n[mcp_servers.own.env]\nSCENARIO_RUN = "${mark}"\n`;
 }
 
-const { fullAccess } = await openSandbox({ env: process.env, writable: new WritablePlaces([]) });
-
 describe("the agent's MCP servers", () => {
   it.for([
     ["is told to go", "SIGTERM", "stubborn"],
     ["is killed", "SIGKILL", "stubborn"],
     ["is killed", "SIGKILL", "breeder"],
   ] as const)("end with a server that %s by %s, however %s they are", async ([, signal, behaviour], { skip }) => {
-    skip(signal === "SIGKILL" && fullAccess === "plain", "there are no namespaces here");
+    skip(signal === "SIGKILL" && sandbox.fullAccess === "plain", "there are no namespaces here");
     const { mark } = newMark();
     const config = configOf(`command = "${process.execPath}"\nargs = ["${UNRULY}", "${behaviour}"]`, mark);
     await using server = await startServer({ config });
@@ -40,7 +37,7 @@ describe("the agent's MCP servers", () => {
     ["of their own", true],
     ["that is everybody's, where the user wants that", false],
   ] as const)("run in a PID namespace %s", async ([, own], { skip }) => {
-    skip(own && fullAccess === "plain", "there are no namespaces here");
+    skip(own && sandbox.fullAccess === "plain", "there are no namespaces here");
     await using stage = await setStage();
     const seen = path.join(stage.home, "namespace");
     const script = `readlink /proc/self/ns/pid > ${seen}; exec ${process.execPath} ${UNRULY}`;

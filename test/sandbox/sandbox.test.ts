@@ -18,7 +18,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { ProgramNotStarted, RootRefused, SandboxFailed, WorkingFolderMissing } from "../../src/exec/errors.js";
 import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
@@ -137,6 +137,7 @@ describe.skipIf(isMissing)("a folder that commands must not make", () => {
       { stdin: "pipe" },
     );
     const another = await openSandbox({ env: process.env, writable: new WritablePlaces([]) });
+    onTestFinished(() => another.close());
     await Promise.all([bash("true"), bash("true"), bash("true", {}, another)]);
     await long.write("go on\n");
     const { stderr } = await long.result;
@@ -220,6 +221,7 @@ describe.skipIf(isMissing)("a command that never runs", () => {
     copyFileSync(sandbox.detail, bin);
     chmodSync(bin, 0o755);
     const own = await openSandbox({ env: process.env, writable: new WritablePlaces([]), bin });
+    onTestFinished(() => own.close());
     await bash("touch first", {}, own);
     rmSync(bin);
     const failure = new SandboxFailed(`${bin}: No such file or directory`);
@@ -236,6 +238,7 @@ describe.skipIf(isMissing)("a command that never runs", () => {
       { mode: 0o755 },
     );
     const own = await openSandbox({ env: process.env, writable: new WritablePlaces([]), bin });
+    onTestFinished(() => own.close());
     await bash("touch first", {}, own);
     writeFileSync(path.join(folder, "broken"), "");
     await expect(bash("touch second", {}, own)).rejects.toEqual(new SandboxFailed("No permissions to create a new namespace"));
@@ -278,6 +281,7 @@ describe.skipIf(isMissing)("where no sandbox works", () => {
   it("a named program that is no sandbox is not replaced by another", async () => {
     const bin = path.join(folder, "missing-bwrap");
     const own = await openSandbox({ env: process.env, writable: new WritablePlaces([]), bin });
+    onTestFinished(() => own.close());
     expect([own.backend, own.detail, own.fullAccess]).toEqual([
       "none",
       expect.stringContaining(bin),

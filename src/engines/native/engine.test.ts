@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type ResponsesServer, type ResponsesServerOptions, startResponsesServer } from "../../../test/support/model/responsesServer.js";
 import { settingsIn, tempHome } from "../../../test/support/threads/rollouts.js";
 import { lastMessageOf, playTurn, typesOf } from "../../../test/support/threads/turns.js";
@@ -45,6 +45,7 @@ async function withNativeThread(situation: Situation, check: (opened: Opened) =>
     writable: new WritablePlaces([]),
     userAgent: "test/1",
   });
+  onTestFinished(() => engine.close?.());
   const threadId = newThreadId();
   const history = situation.history && { usage: null, settings: { cwd }, ...situation.history };
   await check({ thread: await engine.openThread({ id: threadId, settings, ...(history ? { history } : {}) }), threadId, server, cwd });
@@ -195,6 +196,7 @@ it("a broken rules file is reported with the thread, because it turns all rules 
   mkdirSync(path.join(home.path, "rules"));
   writeFileSync(path.join(home.path, "rules", "default.rules"), "prefix_rule(pattern=");
   const engine = createScriptedEngine({ codexHome: home.path, env: {}, serverCwd: home.path, writable: new WritablePlaces([]) });
+  onTestFinished(() => engine.close?.());
   const { opening } = await engine.openThread({ id: newThreadId(), settings: settingsIn(home.path) });
   expect(opening.at(-1)).toEqual({ type: "warning", message: expect.stringContaining("default.rules") });
 });
