@@ -22,9 +22,6 @@ export interface ContractOptions {
   readonly timeoutMs?: number;
 }
 
-/** How long an interrupted turn may take to end. */
-const GRACE_MS = 2_000;
-
 /** The contract of every engine with `threads`. */
 export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }: ContractOptions): void {
   async function withThread(check: (thread: EngineThread, under: EngineUnderTest) => Promise<void>): Promise<void> {
@@ -108,20 +105,18 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
         for (let at = 1; at < wholeTurn.length; at++) {
           const interrupted = await interruptAfter(thread, prompt, at);
           expect(endsOf(interrupted.events), `after ${at} events`).toEqual(interrupted.tooLate ? ["turnCompleted"] : ["turnAborted"]);
-          expect(interrupted.graceMs, `after ${at} events`).toBeLessThan(GRACE_MS);
           expect(lastMessageOf(await playTurn(thread, `!say again ${at}`))).toBe(`again ${at}`);
         }
       }));
 
-    it.each(["!hang", "!delay 60000\n!say late", "!slow 1000 50", "!plan look\n!hang"])("does not wait for the model: %j", (prompt) =>
+    // Each of these answers takes longer than the limit of the test.
+    it.each(["!hang", "!delay 3600000\n!say late", "!slow 1000 1000", "!plan look\n!hang"])("does not wait for the model: %j", (prompt) =>
       withThread(async (thread) => {
         const abort = new AbortController();
         const stopping = setTimeout(() => abort.abort(), 50);
-        const started = performance.now();
         const events = await playTurn(thread, prompt, { signal: abort.signal });
         clearTimeout(stopping);
         expect(endsOf(events)).toEqual(["turnAborted"]);
-        expect(performance.now() - started).toBeLessThan(50 + GRACE_MS);
         expect(lastMessageOf(await playTurn(thread, "!say next"))).toBe("next");
       }),
     );
@@ -216,13 +211,11 @@ interface Interrupted {
   readonly events: readonly ThreadEvent[];
   /** The turn ended with the event to stop at, or before it. */
   readonly tooLate: boolean;
-  readonly graceMs: number;
 }
 
 export async function interruptAfter(thread: EngineThread, asked: string | TurnInput, count: number): Promise<Interrupted> {
   const abort = new AbortController();
   let seen = 0;
-  let interruptedAt: number | undefined;
   let tooLate = true;
   const events = await playTurn(thread, asked, {
     signal: abort.signal,
@@ -230,11 +223,10 @@ export async function interruptAfter(thread: EngineThread, asked: string | TurnI
       seen += batch.length;
       if (seen < count || abort.signal.aborted) return;
       tooLate = batch.some(isTurnEnd);
-      interruptedAt = performance.now();
       abort.abort(new Error("interrupted by the test"));
     },
   });
-  return { events, tooLate, graceMs: interruptedAt === undefined ? 0 : performance.now() - interruptedAt };
+  return { events, tooLate };
 }
 
 /** The end events; if an event followed the end, it is last. */
