@@ -119,8 +119,10 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       door.leave("first");
       const third = door.enter("third", caller("s1"));
       await door.hasWaiting(1);
+      expect(door.inside).toEqual(["first", "second"]);
       door.leave("second");
       await third;
+      expect(door.inside).toEqual(["first", "second", "third"]);
     });
 
     it("one principal takes the whole limit, and a second is still served at once", async () => {

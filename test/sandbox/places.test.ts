@@ -9,6 +9,7 @@ import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
 import { callerView, GuardedNameSearch, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
+import { eventually } from "../support/eventually.js";
 import { sandbox as found } from "./available.js";
 
 const NOTHING_ELSE = { type: "workspace-write", network_access: false, exclude_slash_tmp: true, exclude_tmpdir_env_var: true } as const;
@@ -84,7 +85,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     const codexHome = folder("codex-home");
     const script = `touch started; until [ -e go ]; do sleep 0.01; done; cat ${codexHome}/auth.json ${codexHome}/archived_sessions/x 2>/dev/null; echo looked`;
     const running = play(script, { hidden: [{ folder: codexHome }] });
-    await until(() => existsSync(path.join(workspace, "started")));
+    await eventually("the command runs", () => existsSync(path.join(workspace, "started")) || undefined);
     file(SECRET, "codex-home/auth.json");
     file(SECRET, "codex-home/archived_sessions/x");
     file("", "work/go");
@@ -105,7 +106,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     const tokens = path.join(home, name);
     const script = `cat ${tokens} 2>/dev/null; touch started; until [ -e go ]; do sleep 0.01; done; cat ${tokens} 2>/dev/null; cat ../beside`;
     const running = play(script, { hidden: secretPlaces(tokens, { HOME: home, PATH: "" }) });
-    await until(() => existsSync(path.join(workspace, "started")));
+    await eventually("the command runs", () => existsSync(path.join(workspace, "started")) || undefined);
     if (linked) {
       file(SECRET, "k8s/..new/tokens");
       symlinkSync("..new", path.join(home, "k8s/..data.new"));
@@ -268,7 +269,3 @@ describe.skipIf(found.backend !== "bubblewrap")("a caller over the network", () 
     }
   });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
-}

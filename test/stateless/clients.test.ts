@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ERA_CLIENTS, type Place } from "../support/clients/eraClients.js";
 import { startHttpServer } from "../support/http/httpServer.js";
 import { valueAt } from "../support/scenarios/scenario.js";
@@ -72,10 +72,12 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_, surround) => {
 
 /** A thread belongs to its session until the session ends. Without a DELETE, the server needs a moment to end it. */
 async function untilFound(reply: () => Promise<unknown>): Promise<unknown> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const result = await reply();
-    if (valueAt(result, "isError") !== true) return result;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("the thread was never to be had");
+  return vi.waitFor(
+    async () => {
+      const result = await reply();
+      if (valueAt(result, "isError") === true) throw new Error("the thread is still in use");
+      return result;
+    },
+    { timeout: 20_000 },
+  );
 }

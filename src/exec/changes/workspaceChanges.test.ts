@@ -8,12 +8,14 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../../../test/support/eventually.js";
 import { HostEnvironment } from "../../engines/native/tools/hostEnvironment.js";
 import { systemProgram, WritablePlaces } from "../outside/outsidePrograms.js";
 import type { LookingHost } from "./repository.js";
@@ -191,8 +193,11 @@ describe.runIf(canSandbox)("in a repository", () => {
     repository({ "a.txt": "1\n", "gone/x.txt": "1\n", "mine.txt": "1\n" });
     put("mine.txt", "2\n");
     put("untracked.txt", "1\n");
-    // File times are coarser than the clock of this process.
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually("a later file time, which is coarser than the clock", () => {
+      const probe = path.join(folder, "probe");
+      writeFileSync(probe, "");
+      return statSync(probe).mtimeMs > statSync(path.join(work, "untracked.txt")).mtimeMs || undefined;
+    });
     const files = await told(() => {
       put("a.txt", "1\n2\n");
       put("new.txt", "1\n");

@@ -1,6 +1,6 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Answer, type AskOptions, FORMS, resultIn, StatelessClient, TASKS } from "../../../test/support/clients/statelessClient.js";
 import { eventually } from "../../../test/support/eventually.js";
 import { valueAt } from "../../../test/support/scenarios/scenario.js";
@@ -50,12 +50,14 @@ async function until(
   wanted: string | ((form: Form) => boolean),
   principal?: string,
 ): Promise<Form> {
-  for (let look = 0; look < 1_000; look++) {
-    const form = resultIn(await get(client, taskId, principal));
-    if (typeof wanted === "string" ? form["status"] === wanted : wanted(form)) return form;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error(`the task was never so: ${String(wanted)}`);
+  return vi.waitFor(
+    async () => {
+      const form = resultIn(await get(client, taskId, principal));
+      if (typeof wanted === "string" ? form["status"] !== wanted : !wanted(form)) throw new Error(`the task is ${JSON.stringify(form)}`);
+      return form;
+    },
+    { timeout: 30_000, interval: 10 },
+  );
 }
 
 describe("a call of a client that takes tasks", () => {

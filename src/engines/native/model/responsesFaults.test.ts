@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startLoopback } from "../../../../test/support/http/loopback.js";
 import { ask, clientFor, SMALL_BODY } from "../../../../test/support/model/modelRequests.js";
 import { startResponsesServer } from "../../../../test/support/model/responsesServer.js";
@@ -104,17 +104,23 @@ describe("a provider that is in trouble", () => {
   });
 
   it("is slow, but never as slow as the limit", async () => {
-    await using server = await startLoopback(async (request, response) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let answer: ServerResponse | undefined;
+    await using server = await startLoopback((request, response) => {
       request.resume();
-      begin(response);
-      for (let sent = 0; sent < 15; sent++) {
-        response.write(DELTA);
-        await sleep(50);
-      }
-      response.end(COMPLETED);
+      answer = begin(response);
+      answer.write(DELTA);
     });
-    const { events, failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 500 }));
-    expect([events.length, failure]).toEqual([17, undefined]);
+    const client = clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 500 });
+    const seen: string[] = [];
+    for await (const batch of client.stream({ body: SMALL_BODY }, new AbortController().signal)) {
+      seen.push(...batch.map(({ type }) => type));
+      if (seen.at(-1) !== "textDelta") continue;
+      vi.advanceTimersByTime(450);
+      answer?.write(seen.length <= 15 ? DELTA : COMPLETED);
+    }
+    expect(seen).toEqual(["accepted", ...Array(15).fill("textDelta"), "completed"]);
   });
 
   it.each([
@@ -299,15 +305,19 @@ describe("connections to a provider", () => {
   });
 
   it("are kept when an answer's end comes later than its last event", async () => {
+    let answer: ServerResponse | undefined;
     await using server = await startLoopback((request, response) => {
       request.resume();
-      begin(response).write(COMPLETED);
-      setTimeout(() => response.end(), 10);
+      answer = begin(response);
+      answer.write(COMPLETED);
     });
     const client = clientFor({ baseUrl: server.origin });
     for (let asked = 0; asked < 3; asked++) {
       expect((await ask(client)).failure).toBeUndefined();
-      await sleep(60);
+      answer?.end();
+      if (answer) await once(answer, "finish");
+      // The end is in this machine's network: the client reads it within the next turns of the event loop.
+      for (let turn = 0; turn < 5; turn++) await nextTurn();
     }
     expect(server.connections).toBe(1);
   });
