@@ -33,16 +33,17 @@ export async function installSuite(): Promise<Suite> {
   return { node, program: path.join(modules, SUITE, "dist", "index.js") };
 }
 
-/** Installs a package with a Node that is new enough for it, from the cache or from the npm registry. */
+/** Installs a package, and others that it needs, with a Node that is new enough for it, from the cache or from the npm registry. */
 export async function installOnNewerNode(
   name: string,
   wanted: `${string}@${string}`,
+  ...needed: readonly `${string}@${string}`[]
 ): Promise<{ readonly node: string; readonly modules: string }> {
   const nodePackage = `node-${process.platform}-${process.arch}`;
   const version = wanted.slice(wanted.lastIndexOf("@") + 1);
   const folder = path.join(cacheFolder(), `${name}-${version}-node-${NODE_VERSION}`);
   const modules = path.join(folder, "node_modules");
-  if (!existsSync(folder)) await installInto(folder, [wanted, `${nodePackage}@${NODE_VERSION}`]);
+  if (!existsSync(folder)) await installInto(folder, [wanted, ...needed, `${nodePackage}@${NODE_VERSION}`]);
   return { node: path.join(modules, nodePackage, "bin", "node"), modules };
 }
 
