@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -30,6 +31,8 @@ export interface ApiEntryParts {
   readonly http: HttpSettings;
   readonly examine: (() => Promise<readonly ExaminedPart[]>) | undefined;
   readonly failed: (what: string, error: unknown) => string;
+  /** Called when a reader of events is disconnected because it does not read. */
+  readonly disconnected: () => void;
 }
 
 /** The HTTP API of a listening server, and its console. The code is loaded with the first request. */
@@ -39,6 +42,7 @@ export class ApiEntry {
   readonly #instance = randomUUID();
   readonly #api = lazily(() => this.#open());
   readonly #files = new ConsoleFiles();
+  readonly #streams = new Set<ServerResponse>();
   readonly #users = new ConnectionUsers();
   readonly #logins = new BrowserLogins({
     ownUser: { principal: "local", scopes: SCOPE_WORDS.ownUser },
@@ -71,6 +75,10 @@ export class ApiEntry {
     };
   }
 
+  get streamsOpen(): number {
+    return this.#streams.size;
+  }
+
   /** Sets the public scheme, host and port of the server. */
   listensOn(origin: string, port: number): void {
     this.#origin = origin;
@@ -99,7 +107,7 @@ export class ApiEntry {
 
   async #open(): Promise<ApiMount> {
     const { ApiMount: Mount } = await import("../api/mount.js");
-    const { agent, ready, metrics, http, failed, examine } = this.#parts;
+    const { agent, ready, metrics, http, failed, examine, disconnected } = this.#parts;
     const telemetry = await this.#parts.telemetry();
     const { keepAliveMs, slowReaderMs } = http.streams;
     const logins = this.#logins;
@@ -120,7 +128,7 @@ export class ApiEntry {
         byToken: (request, principal) => logins.byToken(request, principal),
         end: (request) => logins.end(request),
       },
-      streams: { keepAliveMs, slowReaderMs },
+      streams: { keepAliveMs, slowReaderMs, open: this.#streams, disconnected },
       maxBodyBytes: http.maxBodyBytes,
     });
   }

@@ -76,6 +76,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     http,
     examine: context.examine,
     failed: (what, error) => reporting.failed(what, error),
+    disconnected: () => metrics.readerDisconnected({ reason: SLOW_READER }),
   });
   const access = await openAccessControl({
     ...listen,
@@ -146,7 +147,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     failed: (error) => reporting.failed("maintenance", error),
   });
   maintenance.every(http.streams.keepAliveMs);
-  sampleFor(metrics, { network, webSockets, reporting });
+  sampleFor(metrics, { network, webSockets, api, reporting });
   network.listensOn({ host: listen.host, port: server.port, names: listen.allowedHosts });
   const origin = `${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}`;
   const url = `${origin}${MCP_PATH}`;
@@ -210,13 +211,13 @@ function endpointRules(
 
 function sampleFor(
   metrics: Metrics,
-  { network, webSockets, reporting }: { network: Network; webSockets: WebSocketEndpoint; reporting: Reporting },
+  { network, webSockets, api, reporting }: { network: Network; webSockets: WebSocketEndpoint; api: ApiEntry; reporting: Reporting },
 ): void {
   const streams = () => [...network.sessions.all()].map(({ connection }) => connection.outbox.streams);
   metrics.sample({
     logLinesLost: reporting.linesLost,
     callsWaiting: () => network.turns.waiting,
-    streamsOpen: () => streams().reduce((sum, { count }) => sum + count, 0) - webSockets.socketCount,
+    streamsOpen: () => streams().reduce((sum, { count }) => sum + count, api.streamsOpen) - webSockets.socketCount,
     webSocketsOpen: () => webSockets.socketCount,
     longestReaderQueue: () => streams().reduce((longest, { longestQueue }) => Math.max(longest, longestQueue), 0),
   });

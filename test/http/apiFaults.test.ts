@@ -101,6 +101,7 @@ it("a client that does not read events is cut off, and goes on after the last on
   socket.goOnReading();
   const heard = await socket.untilClosed();
   expect(heard).not.toContain("event: turn.ended");
+  expect(await metric("readers_disconnected_total")).toBe(1);
   const last =
     heard
       .match(/^id: .*$/gm)
@@ -119,6 +120,7 @@ it("500 event streams receive the end of every turn", async () => {
   const opened = Array.from({ length: streams }, () => fetch(`${server.origin}/api/v1/events?types=turn.ended`, { signal: gone.signal }));
   const answers = await Promise.all(opened);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(await metric("streams_open")).toBe(streams);
   const heard = answers.map(async ({ body }) => {
     let ends = 0;
     for await (const chunk of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -130,4 +132,10 @@ it("500 event streams receive the end of every turn", async () => {
   await Promise.all(Array.from({ length: turns }, () => start("!say x", { wait: 30 })));
   expect(await Promise.all(heard)).toEqual(Array.from({ length: streams }, () => turns));
   gone.abort();
+  await expect.poll(() => metric("streams_open")).toBe(0);
 });
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${server.origin}/metrics`)).text();
+  return Number(new RegExp(`^codex_mcp_${name}(?:{[^}]*})? (\\d+)$`, "m").exec(text)?.[1]);
+}

@@ -28,7 +28,7 @@ export interface ApiParts {
   /** The server's metrics in Prometheus' text format. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly logins: Logins;
-  readonly streams: EventLimits;
+  readonly streams: EventStreams;
   readonly maxBodyBytes: number;
   /** Handles an unexpected error. Returns the text for the client. */
   readonly failed: (what: string, error: unknown) => string;
@@ -50,6 +50,13 @@ export interface EventLimits {
   readonly keepAliveMs: number;
   /** A reader that reads nothing for this long is disconnected, and can resume where it was. */
   readonly slowReaderMs: number;
+}
+
+export interface EventStreams extends EventLimits {
+  /** The open ones, for the server's metrics. */
+  readonly open: Set<ServerResponse>;
+  /** Called when a reader is disconnected because it does not read. */
+  readonly disconnected: () => void;
 }
 
 /** A request to the API, as its handlers see it. */

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { beginEventStream, isGone } from "../../http/answers.js";
 import { Deadline } from "../../lib/promises.js";
-import type { EventLimits } from "../base/apiParts.js";
+import type { EventStreams } from "../base/apiParts.js";
 import type { ApiEvent, ApiEventType } from "../schemas/events.js";
 import type { EventSource } from "../timeline/eventSource.js";
 
-export interface EventSending extends EventLimits {
+export interface EventSending extends EventStreams {
   readonly headers: Readonly<Record<string, string>>;
   /** The requested event types; undefined for all. */
   readonly types: ReadonlySet<ApiEventType> | undefined;
@@ -26,7 +26,8 @@ const ALWAYS: ReadonlySet<ApiEventType> = new Set<ApiEventType>(["hello", "reset
  * position. A reader that reads nothing for a while is disconnected.
  */
 export async function sendEvents(response: ServerResponse, source: EventSource, options: EventSending): Promise<void> {
-  const { headers, types, hello, keepAliveMs, signal, stop } = options;
+  const { headers, types, hello, keepAliveMs, signal, stop, open } = options;
+  open.add(response);
   beginEventStream(response, headers);
   // A browser that lost its connection reconnects after this many milliseconds.
   response.write(`retry: 1000\n${text(hello, source.place)}`);
@@ -42,19 +43,23 @@ export async function sendEvents(response: ServerResponse, source: EventSource, 
     }
   } finally {
     clearInterval(heartbeat);
+    open.delete(response);
     stop();
     response.end();
   }
 }
 
 /** False when the reader did not read in time, or is gone. */
-async function drained(response: ServerResponse, { slowReaderMs, signal }: EventSending): Promise<boolean> {
+async function drained(response: ServerResponse, { slowReaderMs, signal, disconnected }: EventSending): Promise<boolean> {
   using slow = new Deadline(slowReaderMs, () => new Error("The reader has not read in time."));
   try {
     await once(response, "drain", { signal: AbortSignal.any([slow.signal, signal]) });
     return true;
   } catch {
-    if (slow.signal.aborted) response.destroy();
+    if (slow.signal.aborted) {
+      disconnected();
+      response.destroy();
+    }
     return false;
   }
 }

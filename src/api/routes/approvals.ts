@@ -3,7 +3,7 @@ import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
 import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js";
 import { isFields } from "../../lib/fields.js";
-import { type ApiParts, askOf } from "../base/apiParts.js";
+import { type ApiParts, type ApiRequest, askOf } from "../base/apiParts.js";
 import { AnsweredBefore, ApiProblem } from "../base/problems.js";
 import { Settlement } from "../schemas/common.js";
 import { AnswerBody, Approval, ApprovalList } from "../schemas/threads.js";
@@ -67,12 +67,17 @@ export function approvalRoutes({ agent: open }: Pick<ApiParts, "agent">) {
       const { approvalId } = c.req.valid("param");
       const given = c.req.valid("json");
       const request = await openRequest(agent, ask, approvalId);
-      const by = c.env.viaConsole ? "console" : "http";
+      const by = isByBrowser(c.env) ? "console" : "http";
       const decision: ApprovalDecision | undefined = request && { ...decisionOf(request, given), by };
       if (!request || !decision || !(await agent.answer(ask, request.id, decision))) throw settledBefore(agent, ask, approvalId);
       const who = c.env.caller.principal;
       return c.json({ id: approvalId, settlement: { decision: decision.kind, by, who, at: new Date().toISOString() } as const }, 200);
     });
+}
+
+/** Browsers name the page that sends a request; without a token it is a page of our own, because access control refuses others. */
+function isByBrowser({ viaConsole, incoming: { headers } }: ApiRequest): boolean {
+  return viaConsole || (headers.authorization === undefined && headers.origin !== undefined);
 }
 
 async function openRequest(agent: Agent, ask: Ask, id: string): Promise<ApprovalRequest | undefined> {
