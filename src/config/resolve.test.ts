@@ -131,7 +131,8 @@ describe("folders and files", () => {
   it("the same call gets the same object, unless another file than config.toml may have a say", () => {
     const isSame = (toml: string, call: NewThreadCall = {}) => {
       const resolver = resolverWith({ toml });
-      return resolver.forNewThread({ ...call }) === resolver.forNewThread({ ...call });
+      const [first, second] = [{ ...call }, { ...call }].map((same) => resolver.forNewThread(same));
+      return first === second;
     };
     expect(isSame('model = "one"', { cwd: "/srv", config: { model_verbosity: "low" } })).toBe(true);
     expect(isSame('[projects."/elsewhere"]\ntrust_level = "untrusted"')).toBe(false);

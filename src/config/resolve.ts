@@ -172,8 +172,8 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
     forStoredThread(stored) {
       const { settings, notices } = layering.under(storedLayer(stored), stored.cwd);
       const providerExists = stored.providerId !== undefined && findProvider(stored.providerId, settings, env) !== undefined;
-      const kept = providerExists ? mergeTrees(settings, { model_provider: stored.providerId }) : settings;
-      const resolved = threadSettings(kept, {
+      const current = providerExists ? mergeTrees(settings, { model_provider: stored.providerId }) : settings;
+      const resolved = threadSettings(current, {
         cwd: stored.cwd,
         env,
         listening,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants, promises } from "node:fs";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { AppError, describe, errorCode } from "../lib/errors.js";
 import { parseConfig } from "./configFile.js";
 import { withTexts } from "./editToml.js";
@@ -23,8 +24,9 @@ interface UserConfigOptions {
   readonly profile?: string | undefined;
 }
 
-/** Other programs may save the file at the same moment. */
-const MOST_TRIES = 5;
+/** Other programs may save the file at the same moment, and again before the next try. */
+const MOST_TRIES = 10;
+const LONGEST_PAUSE_MS = 20;
 
 /** The user's own `config.toml`: reads it for display, and changes the default model in it. */
 export class UserConfig {
@@ -92,6 +94,8 @@ async function rewrite(named: string, edit: (text: string) => string): Promise<v
     const after = edit(before ?? "");
     if (after === (before ?? "")) return;
     if (await replaced(file, { before, after })) return;
+    // Two programs that both try again at once would keep meeting.
+    await delay(Math.random() * LONGEST_PAUSE_MS * (tries + 1));
   }
   throw new ConfigNotSaved(`${file} keeps being changed by another program. Try again.`);
 }

@@ -4,10 +4,7 @@ import type { LogFields, LogLine } from "./log.js";
 const MIN_SECRET_LENGTH = 6;
 /** The oldest are dropped beyond this; tokens may be replaced while the server runs. */
 const MAX_SECRETS = 512;
-/**
- * The minimum length of a secret's core, without the characters that spellings add. Shorter cores occur in ordinary words, so those secrets
- * are only searched for literally.
- */
+/** A secret whose core is shorter is only searched for literally: so few characters, in any spelling, occur in ordinary words. */
 const MIN_CORE_LENGTH = 5;
 /** How much of one text is examined, and how much is kept. */
 const MAX_SEEN = 64 * 1024;
@@ -233,8 +230,7 @@ function occurrences(text: string, { bytes, starts, ends }: TextCore, secret: Se
 
 /** The text beyond the limit may continue a secret that the cut made unrecognisable; such a beginning is removed too. */
 function shortened(masked: string, wasCut: boolean): string {
-  const safe = wasCut ? masked.slice(0, -4096) : masked;
-  return `${safe.slice(0, MAX_KEPT)}… (shortened)`;
+  return `${masked.slice(0, wasCut ? -4096 : undefined).slice(0, MAX_KEPT)}… (shortened)`;
 }
 
 /** Replaces a secret. */
@@ -251,7 +247,6 @@ const JOINT = String.raw`(?:(?:\\*["'])?\s*(?:[:=]|%3[AD]|=>)|\\*["']\s*,(?=\s*\
 /** In quotes, up to the same quotes; they may be escaped, as in JSON within JSON. */
 const QUOTED = String.raw`(?<quote>\\*["'])(?:(?!(?<!\\)\k<quote>)[\s\S])*`;
 const NOT_QUOTED = String.raw`(?!\\*["']|\*{4})`;
-
 /** Header fields whose whole value is secret, spaces and semicolons included. */
 const HEADERS = `(?:proxy-)?authorization|(?:set-)?cookie2?|(?:x-|x-goog-)?api-key|x-auth-token|x-amz-security-token`;
 /** Other names whose value is secret: of JSON fields, variables, form fields. */
@@ -265,7 +260,7 @@ const NAMES = [
 const QUERY_NAMES = "token|key|sig|signature|code|auth|jwt|assertion|x-amz-signature|x-amz-credential";
 
 /** Each takes whole runs of its characters: a search that starts again inside a run takes seconds for 64 KiB. */
-const RULES: readonly Rule[] = [
+const RULES = [
   rule(`(${NAME_START}(?:${HEADERS})${JOINT})${QUOTED}`, `$1$<quote>${MASK}`),
   rule(`(${NAME_START}(?:${HEADERS})${JOINT})${NOT_QUOTED}[^\\r\\n]+`, `$1${MASK}`),
   rule(`(${NAME_START}(?:${NAMES})${JOINT})${QUOTED}`, `$1$<quote>${MASK}`),
@@ -282,7 +277,7 @@ const RULES: readonly Rule[] = [
 /** Masks text that looks like a secret by its form or by its context. */
 export function maskBySight(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
-  return RULES.reduce((masked, { pattern, replace }) => replace(masked, pattern), text);
+  return RULES.reduce((masked, applied) => applied(masked), text);
 }
 
 const SECRET_NAME = new RegExp(`^(?:${HEADERS}|${NAMES}|token|key|jwt)$`, "i");
@@ -292,17 +287,14 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-interface Rule {
-  readonly pattern: RegExp;
-  readonly replace: (text: string, pattern: RegExp) => string;
-}
-
-function rule(source: string, replacement: string): Rule {
-  return { pattern: new RegExp(source, "gi"), replace: (text, pattern) => text.replace(pattern, replacement) };
+function rule(source: string, replacement: string) {
+  const pattern = new RegExp(source, "gi");
+  return (text: string) => text.replace(pattern, replacement);
 }
 
 /** Masks what follows the first group, if the second group is there too: only that shows a secret. */
-function ruleIfClosed(source: string): Rule {
-  const replaced = (found: string, lead: string, closing: string | undefined) => (closing === undefined ? found : `${lead}${MASK}`);
-  return { pattern: new RegExp(source, "gi"), replace: (text, pattern) => text.replace(pattern, replaced) };
+function ruleIfClosed(source: string) {
+  const pattern = new RegExp(source, "gi");
+  const masked = (found: string, lead: string, closing?: string) => (closing === undefined ? found : `${lead}${MASK}`);
+  return (text: string) => text.replace(pattern, masked);
 }
