@@ -97,11 +97,11 @@ export const getUserSavedConfig = defineMethod({
       result: {
         config: {
           approvalPolicy: "on-request",
-          model: "gpt-5-codex",
+          model: "gpt-6.1-sol",
           profile: "fast",
           profiles: {
             fast: {
-              model: "gpt-5",
+              model: "gpt-6-luna",
               modelProvider: null,
               approvalPolicy: null,
               modelReasoningEffort: "low",
@@ -209,7 +209,7 @@ export const setDefaultModel = defineMethod({
     "`-32603` `failed to persist overrides: …`: the file cannot be read or written, is not valid TOML, or has the profile as a single value",
   ],
   example: [
-    { id: 13, method: "setDefaultModel", params: { model: "gpt-5", reasoningEffort: "high" } },
+    { id: 13, method: "setDefaultModel", params: { model: "gpt-6-luna", reasoningEffort: "high" } },
     { id: 13, result: {} },
   ],
   async call({ model, reasoningEffort }, { agent, ask }) {

@@ -90,7 +90,7 @@ export const resumeConversation = defineMethod({
     {
       id: 3,
       method: "resumeConversation",
-      params: { path: "/home/u/.codex/sessions/2025/09/26/rollout-….jsonl", overrides: { model: "gpt-5" } },
+      params: { path: "/home/u/.codex/sessions/2025/09/26/rollout-….jsonl", overrides: { model: "gpt-6-luna" } },
     },
     {
       method: "codex/event",
@@ -99,7 +99,7 @@ export const resumeConversation = defineMethod({
         msg: {
           type: "session_configured",
           session_id: "0199…a1",
-          model: "gpt-5",
+          model: "gpt-6-luna",
           initial_messages: ["…"],
           rollout_path: "/home/u/.codex/sessions/…jsonl",
         },
@@ -109,7 +109,7 @@ export const resumeConversation = defineMethod({
       id: 3,
       result: {
         conversationId: "0199…a1",
-        model: "gpt-5",
+        model: "gpt-6-luna",
         rolloutPath: "/home/u/.codex/sessions/…jsonl",
         initialMessages: [
           { type: "user_message", message: "Hi", kind: "plain" },

@@ -36,13 +36,13 @@ export const newConversation = defineMethod({
     {
       id: 1,
       method: "newConversation",
-      params: { model: "gpt-5-codex", cwd: "/repo", approvalPolicy: "on-request", sandbox: "workspace-write" },
+      params: { model: "gpt-6.1-sol", cwd: "/repo", approvalPolicy: "on-request", sandbox: "workspace-write" },
     },
     {
       id: 1,
       result: {
         conversationId: "01998a2e-…",
-        model: "gpt-5-codex",
+        model: "gpt-6.1-sol",
         reasoningEffort: "high",
         rolloutPath: "/home/u/.codex/sessions/2025/09/26/rollout-….jsonl",
       },
@@ -103,7 +103,7 @@ export const sendUserTurn = defineMethod({
         cwd: "/repo",
         approvalPolicy: "never",
         sandboxPolicy: { mode: "read-only" },
-        model: "gpt-5-codex",
+        model: "gpt-6.1-sol",
         effort: "medium",
         summary: "auto",
       },
