@@ -6,12 +6,12 @@ import { isUtf8 } from "node:buffer";
 /** The beginning of a longer output is enough to choose the encoding. */
 const SAMPLE_BYTES = 32 * 1024;
 
-/** The text of a command's output. Bytes that are not text in any encoding are decoded as UTF-8. */
+/** The text of a command's output. */
 export function outputText(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString();
   const marked = BYTE_ORDER_MARKS.find(({ mark }) => bytes.indexOf(mark) === 0);
   const encoding = marked?.encoding ?? likeliest(bytes.subarray(0, SAMPLE_BYTES));
-  return (encoding !== undefined && decoded(bytes, encoding)) || bytes.toString();
+  return decoded(bytes, encoding) ?? bytes.toString();
 }
 
 const BYTE_ORDER_MARKS = [
@@ -45,12 +45,13 @@ const HANGUL =
 
 /** Most common first: among equal scores the first wins. */
 const ENCODINGS: readonly (readonly [string, Script])[] = [
-  ["windows-1252", { letters: /[À-ÖØ-öø-ÿŒœŠšŽžŸ]/, frequent: "éèàêçüöäßñóíáúåøæâîôëï", mixes: true }],
+  ["windows-1252", { letters: /[À-ÖØ-öø-ÿŒœŠšŽžŸ]/, frequent: "éèàêçüöäßñóíáúåøæâîôëïûùãõ", mixes: true }],
   ["windows-1251", CYRILLIC],
   ["windows-1250", { letters: /[À-ɏ]/, frequent: "ąćęłńóśźżáéíýčďěňřšťůúžőűöüăâîșț", mixes: true }],
   ["koi8-u", CYRILLIC],
   ["ibm866", CYRILLIC],
   ["windows-1253", { letters: /[Ά-ώ]/, frequent: "αοιετσνηυρπκμλςωάέίόή", vowels: "αεηιουωάέήίόύώ" }],
+  ["windows-1256", { letters: /[\u0621-\u06d2]/, frequent: "اليمونرتبسحعدقفكهشجطصخ" }],
   ["windows-1255", { letters: /[א-ת]/, frequent: "יוהלאתרמבשנםע", finals: "םןץףך" }],
   ["shift_jis", { letters: /[ぁ-ヿ一-龯]/, frequent: KANJI, ideographic: true, foreign: /[\uff61-\uff9f]/ }],
   ["euc-jp", { letters: /[ぁ-ヿ一-龯]/, frequent: KANJI, ideographic: true, foreign: /[\uff61-\uff9f]/ }],
@@ -59,7 +60,10 @@ const ENCODINGS: readonly (readonly [string, Script])[] = [
   ["euc-kr", { letters: /[가-힣]/, frequent: HANGUL, ideographic: true, foreign: /[ぁ-ヿ一-龯\ue000-\uf8ff]/ }],
 ];
 
-function likeliest(sample: Buffer): string | undefined {
+/** Bytes that hardly form words in any encoding are shown as windows-1252, which has a character for each. */
+const LEAST_SCORE = 0.6;
+
+function likeliest(sample: Buffer): string {
   let best: { readonly encoding: string; readonly score: number } | undefined;
   for (const [encoding, script] of ENCODINGS) {
     const text = decoded(wholePairs(sample, script), encoding);
@@ -67,7 +71,7 @@ function likeliest(sample: Buffer): string | undefined {
     const score = likelihood(text, script);
     if (best === undefined || score > best.score) best = { encoding, score };
   }
-  return best?.encoding;
+  return best !== undefined && best.score >= LEAST_SCORE ? best.encoding : "windows-1252";
 }
 
 /** The sample may end inside a character. */
@@ -113,11 +117,12 @@ function wordPoints(word: string, script: Script): number {
     if (own.length === 1) points -= 3;
     if (own.length > 3 && script.vowels && !own.some((letter) => script.vowels?.includes(letter.toLowerCase()))) points -= 8;
   }
+  let pairs = 0;
   for (const [at, letter] of characters.entries()) {
     const before = characters[at - 1];
     if (before === undefined) continue;
     if (isLower(before) && isUpper(letter)) points -= 4;
-    if (script.mixes && before > "\x7f" && letter > "\x7f") points -= 2;
+    if (script.mixes && before > "\x7f" && letter > "\x7f") points -= ++pairs > 3 ? 3 : 0.5;
     if (script.finals?.includes(before)) points -= 6;
   }
   if (script.finals?.includes(characters.at(-1) ?? "")) points += 2;
@@ -134,9 +139,17 @@ function isUpper(letter: string): boolean {
 
 /** Undefined where the bytes are invalid in the encoding, or this Node does not support it. */
 function decoded(bytes: Buffer, encoding: string): string | undefined {
+  if (encoding === "windows-1252") return windows1252(bytes);
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
     return undefined;
   }
 }
+
+/** Node's own decoder returns control characters for 0x80 to 0x9f in several versions (seen with 20.20). */
+function windows1252(bytes: Buffer): string {
+  return bytes.toString("latin1").replace(/[\x80-\x9f]/g, (control) => FROM_0X80[control.charCodeAt(0) - 0x80] ?? control);
+}
+
+const FROM_0X80 = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
