@@ -148,10 +148,13 @@ const UNSUPPORTED = /[^a-zA-Z0-9_-]/gu;
 /** The names under which the model sees the tools of all servers. An assigned name stays with its tool. */
 export class ToolNames {
   readonly #taken = new Set<string>();
+  readonly #named = new Set<string>();
 
   /** Undefined when the same tool already has a name. */
   assign(server: string, tool: string): string | undefined {
     const raw = `mcp__${server}__${tool}`;
+    if (this.#named.has(raw)) return undefined;
+    this.#named.add(raw);
     const plain = raw.replaceAll(UNSUPPORTED, "_");
     const fitting = plain.length <= LONGEST_NAME && !this.#taken.has(plain) ? plain : withHash(plain, raw);
     if (this.#taken.has(fitting)) return undefined;

@@ -120,9 +120,14 @@ function answerOf(result: CallResult, { shorten, asRecorded }: Pick<CallOptions,
   const { structuredContent, content } = result;
   if (structuredContent !== undefined && structuredContent !== null) return { output: shorten(JSON.stringify(structuredContent)) };
   const pictures = content.flatMap(pictureOf);
+  if (asRecorded) {
+    const output = shorten(JSON.stringify(content.map(sortedKeys)));
+    const parts = content.flatMap(partOf);
+    // With a block of another kind among them, Codex 0.92.0 sent all of them as JSON.
+    return pictures.length > 0 && parts.length === content.length ? { output, parts } : { output };
+  }
   const blocks = content.map((block) => sortedKeys(pictureOf(block).length > 0 ? { ...block, data: SHOWN_BELOW } : block));
   const output = shorten(JSON.stringify(blocks));
-  if (asRecorded && pictures.length > 0) return { output, parts: content.flatMap(partOf) };
   return pictures.length === 0 ? { output } : { output, after: [{ type: "message", role: "user", content: pictures }] };
 }
 
