@@ -60,6 +60,11 @@ describe("checkConfig", () => {
       { project_doc_max_bytes: 1.5 },
       "invalid type: floating point `1.5`, expected usize\nin `project_doc_max_bytes`\n",
     ],
+    [
+      "a size beyond 64 bits",
+      { project_doc_max_bytes: 1e20 },
+      "invalid type: floating point `100000000000000000000.0`, expected usize\nin `project_doc_max_bytes`\n",
+    ],
     ["a text for a size", { model_context_window: "a" }, 'invalid type: string "a", expected i64\nin `model_context_window`\n'],
     [
       "a port out of range",

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { assertNever } from "../lib/assertNever.js";
-import { alternatives, unexpected } from "../lib/complaints.js";
+import { alternatives, isWholeNumber, unexpected } from "../lib/complaints.js";
 import { ConfigInvalid } from "./errors.js";
 import { CONFIG_SCHEMA } from "./schema/schema.js";
 import type { ConfigTree, ConfigType, IntegerWidth, TableType } from "./schema/settingTypes.js";
@@ -144,7 +144,7 @@ function checkInteger(value: unknown, type: { width: IntegerWidth; atLeast?: num
 
 // JSON does not distinguish 5 from 5.0, and the TOML parser returns both as the number 5: a whole number counts as an integer.
 function isInteger(value: unknown): value is number | bigint {
-  return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
+  return typeof value === "bigint" || isWholeNumber(value);
 }
 
 function checkAtLeast(value: number | bigint, smallest: number | undefined, spot: Spot): void {

@@ -17,10 +17,16 @@ export function unexpected(value: unknown): string {
     case "bigint":
       return `integer \`${value}\``;
     case "number":
-      return Number.isInteger(value) ? `integer \`${value}\`` : `floating point \`${value}\``;
+      if (isWholeNumber(value)) return `integer \`${value}\``;
+      return `floating point \`${Number.isInteger(value) ? `${BigInt(value)}.0` : value}\``;
     case "boolean":
       return `boolean \`${value}\``;
     default:
       return value instanceof Date ? "datetime" : "map";
   }
+}
+
+/** Whether serde takes a number for an integer: a larger one does not fit into 64 bits and becomes a floating point number. */
+export function isWholeNumber(value: unknown): value is number {
+  return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 64;
 }

@@ -127,10 +127,14 @@ describe("several sections for one file build on each other", () => {
     expect(changes).toEqual({ "<WS>/bin": { type: "delete", content: "a\ufffd" } });
   });
 
-  it("a file is listed once, however often it is named", async () => {
+  it("a file is listed once, however often it is updated, and as often as it is added", async () => {
     await using tree = await Tree.with({ f: "a\n" });
-    const { summary } = await tree.plan(patchOf("*** Update File: f", "-a", "+b", "*** Update File: f", "-b", "+c"));
-    expect(summary).toBe("Success. Updated the following files:\nM f\n");
+    const updated = await tree.plan(patchOf("*** Update File: f", "-a", "+b", "*** Update File: f", "-b", "+c"));
+    const added = await tree.plan(patchOf("*** Add File: n", "+a", "*** Add File: n", "+b"));
+    expect([updated.summary, added.summary]).toEqual([
+      "Success. Updated the following files:\nM f\n",
+      "Success. Updated the following files:\nA n\nA n\n",
+    ]);
   });
 });
 

@@ -135,13 +135,14 @@ function isAbsent(error: unknown): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
+/** A file that is added twice is listed twice, as Codex does; several updates of one file, which Codex refuses, are one line. */
 function summarise(patch: Patch): string {
-  const lines = { add: new Set<string>(), update: new Set<string>(), delete: new Set<string>() };
+  const lines = { add: [] as string[], update: new Array<string>(), delete: new Array<string>() };
   for (const operation of patch.operations) {
     const shown = operation.kind === "update" ? (operation.movePath ?? operation.path) : operation.path;
-    lines[operation.kind].add(`${LETTERS[operation.kind]} ${shown}\n`);
+    lines[operation.kind].push(`${LETTERS[operation.kind]} ${shown}\n`);
   }
-  return ["Success. Updated the following files:\n", ...lines.add, ...lines.update, ...lines.delete].join("");
+  return ["Success. Updated the following files:\n", ...lines.add, ...new Set(lines.update), ...lines.delete].join("");
 }
 
 const LETTERS = { add: "A", update: "M", delete: "D" } as const;
