@@ -921,7 +921,8 @@ export class Agent {
       // A reply cancelled while it was prepared must not start when it reaches the head of the queue. A first turn may: it also reports its
       // thread id.
       const isReply = typeof wish.on === "string";
-      if (isReply && ask.signal.aborted && !(ask.signal.reason instanceof CallerTimedOut)) queueMicrotask(() => turn.interrupt());
+      if (isReply && ask.signal.aborted && !(ask.signal.reason instanceof CallerTimedOut))
+        queueMicrotask(() => turn.interrupt("its call was cancelled before it began"));
       const [attended, watched] = [attend(turn), watchTurn?.(turn)];
       return (event) => {
         watched?.(event);

@@ -130,9 +130,10 @@ export class Network {
   /** Interrupts calls, which still get a response. Then flushes files, and then ends processes that turns left running. */
   async close(): Promise<void> {
     const open = await this.#agent.ifLoaded();
-    await this.sessions.close("the server is shutting down");
+    const why = "the server is shutting down";
+    await this.sessions.close(why);
     if (!open) return;
-    open.interruptAll();
+    open.interruptAll(why);
     await endsWithin(INTERRUPT_MS, Promise.all([open.settle(), this.stateless.settle()]));
     // Whatever remains ends with this process, because its namespace does.
     await endsWithin(CLEAN_UP_MS, open.close());

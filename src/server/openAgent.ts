@@ -66,7 +66,8 @@ export interface OpenAgent {
   readonly telemetry: Telemetry;
   /** The number of threads in memory. */
   readonly threadsLoaded: number;
-  interruptAll(): void;
+  /** `why` is for the callers of these turns. */
+  interruptAll(why?: string): void;
   /** Resolves when no turn runs and all writes are on disk. */
   settle(): Promise<void>;
   /** Ends processes that turns left running. */
@@ -142,7 +143,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     get threadsLoaded() {
       return threads.loadedCount;
     },
-    interruptAll: () => threads.interruptAll(),
+    interruptAll: (why) => threads.interruptAll(why),
     async settle() {
       await threads.settle();
       await sessions.settle();

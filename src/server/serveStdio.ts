@@ -99,11 +99,12 @@ async function nothingRuns({ session, agent, stateless }: Running): Promise<void
 /** The order matters: first responses, then files, then the end of the connection. */
 async function endSession({ session, agent, stateless }: Running, { interrupt }: { readonly interrupt: boolean }): Promise<void> {
   // A call may not have started its turn yet, and a turn may have no call.
-  if (interrupt) session.interrupt(new Error("the server is shutting down"));
+  const reason = new Error("the server is shutting down");
+  if (interrupt) session.interrupt(reason);
   const [open, statelessServer] = await Promise.all([agent.ifLoaded(), stateless.ifLoaded()]);
-  if (interrupt) open?.interruptAll();
+  if (interrupt) open?.interruptAll(reason.message);
   await endsWithin(INTERRUPT_MS, Promise.all([session.peer.idle(), open?.settle(), statelessServer?.settle()]));
-  session.close(new Error("the server is shutting down"));
+  session.close(reason);
   // Whatever remains ends with this process, because its namespace does.
   if (open) await endsWithin(CLEAN_UP_MS, open.close());
 }

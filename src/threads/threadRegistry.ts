@@ -261,8 +261,8 @@ export class ThreadRegistry {
     return true;
   }
 
-  interruptAll(): void {
-    for (const thread of this.#loaded.values()) thread.interrupt();
+  interruptAll(why?: string): void {
+    for (const thread of this.#loaded.values()) thread.interrupt(why);
   }
 
   /** Resolves when no turn runs. */

@@ -10,7 +10,7 @@ import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage, stageEnvironment } from "../support/stage.js";
 
 const ASKING = { elicitation: {} };
-const NO_TURN = "The turn was interrupted before it ended.";
+const INTERRUPTED = "The turn was interrupted before it ended: ";
 
 /** A turn that must ask before it creates a file. */
 function touch(server: McpServer, file: string): ToolCall {
@@ -64,7 +64,10 @@ describe.concurrent("a client that answers", () => {
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
     server.decide(await server.question(), { decision: "abort" });
-    expectHere(await call.result()).toMatchObject({ isError: true, structuredContent: { content: NO_TURN } });
+    expectHere(await call.result()).toMatchObject({
+      isError: true,
+      structuredContent: { content: `${INTERRUPTED}the question about touch made.txt was answered "abort" in the client.` },
+    });
     expectHere(made(server, "made.txt")).toBe(false);
     await goesOn(server, call);
   });
@@ -164,7 +167,10 @@ describe.concurrent("a client that never answers", () => {
     const call = touch(server, "made.txt");
     await server.question();
     expectHere(await server.closeAndWait()).toEqual({ code: 0, signal: null });
-    expectHere(await call.result()).toMatchObject({ isError: true, structuredContent: { content: NO_TURN } });
+    expectHere(await call.result()).toMatchObject({
+      isError: true,
+      structuredContent: { content: `${INTERRUPTED}the server is shutting down.` },
+    });
     expectHere(made(server, "made.txt")).toBe(false);
   });
 

@@ -66,7 +66,7 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
     const threadId = await call.threadId();
     expect(result).toMatchObject({ isError: true, structuredContent: { status: "interrupted", threadId } });
     expect(textsOf(result)[0]).toBe(
-      `The turn was interrupted before it ended.\n\nThread ${threadId} keeps what it has done. Go on with codex-reply with threadId "${threadId}".`,
+      `The turn was interrupted before it ended: the server is shutting down.\n\nThread ${threadId} keeps what it has done. Go on with codex-reply with threadId "${threadId}".`,
     );
     expect(valueAt(result, "structuredContent.files")).toBeOneOf([[{ path: "a.txt", kind: "update", added: 1, removed: 0 }], "unknown"]);
   });

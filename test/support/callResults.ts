@@ -29,9 +29,9 @@ export function failed(threadId: unknown, why: unknown, engine: Engine = "script
   return notCompleted(threadId, { why, engine, status: "failed" });
 }
 
-/** The result of a call whose turn was stopped by the server's end. */
-export function interrupted(threadId: string, engine: Engine = "scripted"): unknown {
-  return notCompleted(threadId, { why: "The turn was interrupted before it ended.", engine, status: "interrupted" });
+/** The result of a call whose turn was stopped, by default by the server's end. */
+export function interrupted(threadId: string, cause = "the server is shutting down"): unknown {
+  return notCompleted(threadId, { why: `The turn was interrupted before it ended: ${cause}.`, engine: "scripted", status: "interrupted" });
 }
 
 function notCompleted(

@@ -134,7 +134,7 @@ describe("a session that ends", () => {
     await client.untilEvent("user_message", 1);
     client.session.interrupt(new Error("shutting down"));
     const result = (await client.answerTo(1))["result"];
-    expect(result).toEqual(interrupted(String(valueAt(result, "structuredContent.threadId"))));
+    expect(result).toEqual(interrupted(String(valueAt(result, "structuredContent.threadId")), "shutting down"));
     expect(await client.call("codex", { prompt: "!say too late" })).toMatchObject({ isError: true });
     await client.session.peer.idle();
   });

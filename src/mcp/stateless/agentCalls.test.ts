@@ -269,7 +269,7 @@ describe("a client that goes away", () => {
     await client.until(() => client.heard("notifications/progress")[0]);
     abort.abort(new Error("gone"));
     const answer = await call;
-    expect(resultIn(answer)).toEqual(complete(interrupted(threadIn(answer))));
+    expect(resultIn(answer)).toEqual(complete(interrupted(threadIn(answer), "gone")));
     await client.agent.open.settle();
   });
 

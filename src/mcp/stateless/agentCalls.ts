@@ -86,7 +86,7 @@ export class AgentCalls {
 
   #opened(followed: FollowedTurn): OpenCall {
     const open: OpenCall = new OpenCall(randomUUID(), followed, () => {
-      followed.cancel();
+      followed.cancel("its client did not answer its questions in time");
       followed.stay?.visit.leave();
       this.#forget(open);
     });
@@ -103,7 +103,7 @@ export class AgentCalls {
     if (end === "cancelled") {
       if (stay && request.signal.reason instanceof CallerTimedOut) return this.#lose(open, stay);
       if (!open.isUnwanted()) throw cancelled();
-      open.followed.cancel();
+      open.followed.cancel(whyOf(request.signal));
     }
     this.#forget(open);
     const result = resultOfWork(await open.followed.ended);
@@ -145,7 +145,7 @@ export class AgentCalls {
   #inputRequired(open: OpenCall, inputRequests: Fields, binding: Binding): Fields {
     const leave = this.#open.get(open.key)?.leave ?? this.#places.take(binding.principal ?? "");
     if (!leave) {
-      open.followed.cancel();
+      open.followed.cancel("too many calls wait for their clients");
       throw new RpcError(RPC.busy, `${this.#open.size} calls wait for their clients already; try again later`);
     }
     this.#open.set(open.key, { call: open, leave });
@@ -174,6 +174,10 @@ const REFUSALS = {
   "of an earlier server":
     "`requestState` is of a server that was restarted since: the turn was interrupted. Its thread can be continued with codex-reply.",
 } as const;
+
+function whyOf({ reason }: AbortSignal): string | undefined {
+  return reason instanceof Error ? reason.message : undefined;
+}
 
 /** Never read: the client has disconnected or cancelled. */
 function cancelled(): RpcError {

@@ -35,7 +35,8 @@ export interface Work {
   watch(changed: () => void): () => void;
   /** Takes answers by key. Answers to unknown keys are ignored. */
   answer(responses: Fields): void;
-  cancel(): void;
+  /** `why` is for others who follow the turn. */
+  cancel(why?: string): void;
 }
 
 /** The result to send to the client. Throws if the work failed. */
@@ -158,9 +159,9 @@ export class FollowedTurn implements Work {
     for (const question of open) this.#consider(question);
   }
 
-  cancel(): void {
+  cancel(why = "its client cancelled it"): void {
     this.#cancelled = true;
-    this.turn.interrupt();
+    this.turn.interrupt(why);
   }
 
   /** Stops following the turn, which continues. */

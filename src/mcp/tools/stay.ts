@@ -82,7 +82,7 @@ export class Stay implements Disposable {
       this.#rules.visit.vanish();
       return this.#end();
     }
-    this.#turn.interrupt();
+    this.#turn.interrupt(reason instanceof Error ? reason.message : undefined);
   }
 
   #end(): void {

@@ -119,6 +119,18 @@ describe("the answer to a call", () => {
     );
   });
 
+  it("whose turn was interrupted says why in its first text: an answer to a question, or what others did", () => {
+    const decisions = [{ subject: COMMAND, decision: "abort", by: "tool" }] as const;
+    const receipt = { ...CONTEXT.receipt, approvals: { asked: 1, allowed: 0, denied: 1, decisions } };
+    const said = (more: Partial<ResultContext>) => turnResult({ status: "interrupted" }, { ...CONTEXT, ...more }).content[0]?.text;
+    expect(said({ receipt })).toMatch(
+      /^The turn was interrupted before it ended: the question about touch x was answered "abort" with codex-answer\.\n/,
+    );
+    expect(said({ receipt, interruption: "the server is shutting down" })).toMatch(
+      /^The turn was interrupted before it ended: the server is shutting down\.\n/,
+    );
+  });
+
   it("says that nothing was written when a sandbox that only reads is why", () => {
     const next =
       'Nothing was written: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".';

@@ -5,7 +5,7 @@ import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
 import { roomForFindings, withinBudget } from "./answerBudget.js";
-import { type ReportedTurn, reportFields, reportText } from "./turnReport.js";
+import { describeSubject, type ReportedTurn, reportFields, reportText, wayText } from "./turnReport.js";
 
 export interface TextBlock {
   readonly text: string;
@@ -204,8 +204,14 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   };
 }
 
-function interruptedText({ interruption }: ResultContext): string {
-  return `The turn was interrupted before it ended${interruption === undefined ? "" : `: ${interruption}`}.`;
+function interruptedText({ interruption, receipt }: ResultContext): string {
+  const why = interruption ?? abortText(receipt);
+  return `The turn was interrupted before it ended${why === undefined ? "" : `: ${why}`}.`;
+}
+
+function abortText({ approvals }: TurnReceipt): string | undefined {
+  const aborted = approvals.decisions.findLast(({ decision }) => decision === "abort");
+  return aborted && `the question about ${describeSubject(aborted.subject)} was answered "abort" ${wayText(aborted.by)}`;
 }
 
 /**

@@ -177,7 +177,7 @@ export function wayText(way: DecidedBy | undefined): string {
   }
 }
 
-function describeSubject(subject: ApprovalSubject): string {
+export function describeSubject(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":
       return visible(commandGist(subject.command));
