@@ -12,7 +12,7 @@ import { findRollout, isArchivedRollout } from "./rolloutPaths.js";
 import { shelfOf } from "./rolloutShelves.js";
 import { ShelfIndexer } from "./shelfIndexer.js";
 import { ShelfPacks } from "./shelfPacks.js";
-import { threadLines } from "./threadLines.js";
+import { openRollout, threadLines } from "./threadLines.js";
 import { ThreadTitles } from "./threadTitles.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
 
@@ -154,7 +154,7 @@ async function writeFork(parts: ForkParts): Promise<void> {
   const draft = `${target}.new`;
   try {
     await promises.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
-    await using source = await promises.open(parts.source.path, "r");
+    await using source = await openRollout(parts.source.path);
     await using file = await promises.open(draft, "wx", 0o600);
     for await (const line of forkedLines(threadLines(source, parts.codexHome), parts)) await file.appendFile(line);
     await file.datasync();

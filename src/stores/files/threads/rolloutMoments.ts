@@ -1,18 +1,17 @@
-import { promises } from "node:fs";
 import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
 import type { StoredMoment } from "../../../threads/store.js";
 import { storageFailure } from "../failure.js";
 import { parseLine } from "./rolloutLines.js";
 import { parseSessionMeta, parseTurnContext, parseUsage } from "./rolloutReader.js";
 import { wordsIn } from "./threadHead.js";
-import { threadLines } from "./threadLines.js";
+import { openRollout, threadLines } from "./threadLines.js";
 
 type Moment = StoredMoment extends infer Each ? (Each extends StoredMoment ? Omit<Each, "at"> : never) : never;
 
 /** The moments in a rollout, line by line, whichever version of Codex wrote it. Invalid lines are skipped. */
 export async function* momentsOf(path: string, codexHome: string): AsyncGenerator<StoredMoment> {
   try {
-    await using file = await promises.open(path, "r");
+    await using file = await openRollout(path);
     for await (const bytes of threadLines(file, codexHome)) {
       const line = parseLine(bytes);
       const moment = line && momentOf(line.type, line.payload);

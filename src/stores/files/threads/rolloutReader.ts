@@ -1,4 +1,3 @@
-import { promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../../exec/policies.js";
 import { type Fields, isFields, oneOf, textOrNothing, withoutUndefined } from "../../../lib/fields.js";
@@ -11,7 +10,7 @@ import { Replay } from "./replay.js";
 import type { FileMark } from "./rolloutFile.js";
 import { parseLine } from "./rolloutLines.js";
 import { wordsIn } from "./threadHead.js";
-import { threadLines } from "./threadLines.js";
+import { openRollout, threadLines } from "./threadLines.js";
 
 interface ReadRollout {
   readonly threadId: string;
@@ -25,7 +24,7 @@ interface ReadRollout {
  */
 export async function readRollout(path: string, codexHome: string): Promise<ReadRollout> {
   try {
-    await using file = await promises.open(path, "r");
+    await using file = await openRollout(path);
     const { ino: inode, size } = await file.stat();
     if (size === 0) throw unusable(path, "empty session file");
     const { start, turn, usage, replay } = await tellStory(file, codexHome);

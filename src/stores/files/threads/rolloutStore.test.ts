@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -371,6 +372,24 @@ describe("when a writer dies or the disk fails", () => {
     await expect(store.find(stranger)).rejects.toMatchObject({
       code: "storage_failed",
       message: `The file ${copy} holds thread ${id}, not ${stranger}. Give it the name of its thread.`,
+    });
+  });
+
+  it.each<[string, (store: RolloutStore, id: ThreadId) => Promise<unknown>]>([
+    ["opened", (store, id) => store.find(id)],
+    ["shown", (store, id) => store.shownOn(id)],
+    ["forked", (store, id) => store.fork(id)],
+    ["told", async (store, id) => (await store.story(id))?.moments[Symbol.asyncIterator]().next()],
+  ])("a pipe in place of the file is refused, and never waited for: %s", async (_, use) => {
+    using home = tempHome();
+    const store = storeIn(home.path);
+    const { id, record } = await threadWith(store, "/", saying("one"));
+    await store.settle();
+    rmSync(record.path);
+    execFileSync("mkfifo", [record.path]);
+    await expect(use(storeIn(home.path), id)).rejects.toMatchObject({
+      code: "storage_failed",
+      message: `Cannot read the thread's file ${record.path}: it is not a regular file. Move it away, or start a new thread.`,
     });
   });
 

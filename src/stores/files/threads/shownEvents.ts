@@ -1,9 +1,8 @@
-import { promises } from "node:fs";
 import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
 import type { ShownEvent } from "../../../threads/store.js";
 import { storageFailure } from "../failure.js";
 import { parseLine } from "./rolloutLines.js";
-import { threadLines } from "./threadLines.js";
+import { openRollout, threadLines } from "./threadLines.js";
 
 /** The size limit of a thread's recorded events; a longer one begins in the middle. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -17,7 +16,7 @@ export async function readShownEvents(path: string, codexHome: string): Promise<
   let size = 0;
   let hasMessages = false;
   try {
-    await using file = await promises.open(path, "r");
+    await using file = await openRollout(path);
     for await (const line of threadLines(file, codexHome)) {
       const { type, payload } = parseLine(line) ?? {};
       if (type !== "event_msg" || !payload) continue;

@@ -1,10 +1,20 @@
-import { promises } from "node:fs";
+import { constants, promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { isFields } from "../../../lib/fields.js";
 import { threadIdOf } from "../../../lib/ids.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import { parseLine } from "./rolloutLines.js";
 import { findRollout } from "./rolloutPaths.js";
+
+/** Opens a rollout to read it. Never blocks on a pipe or a device of that name, which is no rollout: throws `StorageFailed`. */
+export async function openRollout(path: string): Promise<FileHandle> {
+  const file = await promises.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = await file.stat();
+  // Reading a folder fails with the system's own error.
+  if (stats.isFile() || stats.isDirectory()) return file;
+  await file.close();
+  throw new StorageFailed(`Cannot read the thread's file ${path}: it is not a regular file. Move it away, or start a new thread.`);
+}
 
 /** The limit for forks of forks: longer than realistic chains, and it detects files that refer to each other. */
 const MOST_ANCESTORS = 64;
@@ -42,7 +52,7 @@ async function* linesOfPast({ threadId, endByte }: Past, { codexHome, limits, an
   const found = ancestors < MOST_ANCESTORS ? await findRollout(codexHome, threadIdOf(threadId)) : undefined;
   if (found === undefined)
     throw new StorageFailed(`The thread was forked from thread ${threadId}, whose file is gone. Put it back, or start a new thread.`);
-  await using file = await promises.open(found, "r");
+  await using file = await openRollout(found);
   const nearer = Math.min(endByte, limits.endByte ?? endByte);
   yield* linesOf(file, { codexHome, limits: { ...limits, endByte: nearer }, ancestors: ancestors + 1 });
 }
