@@ -38,13 +38,31 @@ function complaintAbout(settings: Partial<ThreadSettings>, ceilings: Partial<Cei
   }
 }
 
-it.for(["allowed/.git", "allowed/.git/hooks", "allowed/sub/.codex", "allowed/sub/.agents/skills"])(
-  "the working directory is not in %s",
-  (name) => {
-    mkdirSync(path.join(place, name), { recursive: true });
-    expect(complaintAbout({ cwd: path.join(place, name) })).toMatch(/decides what other programs run/);
-  },
-);
+it.for([
+  "allowed/.git",
+  "allowed/.git/hooks",
+  "allowed/sub/.codex",
+  "allowed/sub/.agents/skills",
+  "allowed/sub/.vscode",
+  "allowed/.idea/runConfigurations",
+  "allowed/.claude",
+  "allowed/sub/.cursor",
+  "allowed/bare.git",
+  "allowed/bare.git/hooks",
+])("%s is neither the working directory nor opened to commands", (name) => {
+  const folder = path.join(place, name);
+  for (const part of ["HEAD", "objects", "refs"]) mkdirSync(path.join(place, "allowed/bare.git", part), { recursive: true });
+  mkdirSync(folder, { recursive: true });
+  expect(complaintAbout({ cwd: folder })).toMatch(/cannot be the working directory.*decides what other programs run/);
+  const sandboxPolicy = { ...WORKSPACE, writable_roots: [folder] };
+  expect(complaintAbout({ sandboxPolicy })).toMatch(/cannot be a folder that commands may write.*decides what other programs run/);
+});
+
+it("an agent's folder of worktrees has ordinary folders", () => {
+  const tree = path.join(place, "allowed/.claude/worktrees/one");
+  mkdirSync(tree, { recursive: true });
+  expect(complaintAbout({ cwd: tree, sandboxPolicy: { ...WORKSPACE, writable_roots: [tree] } })).toBeUndefined();
+});
 
 it("link targets are revealed only within the caller's own folders", () => {
   const link = path.join(place, "elsewhere");

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { SANDBOX_MODES, type SandboxMode, type SandboxPolicy } from "../exec/policies.js";
+import { executedPart } from "../exec/sandbox/hiddenPlaces.js";
 import { isInside, resolveLinks } from "../platform/paths.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
@@ -31,7 +32,7 @@ export function turnLimits(ceilings: Ceilings): TurnLimits {
       // Full access includes the network and every folder, CODEX_HOME too.
       if (maxSandbox === "danger-full-access") return;
       checkKeepsOff(cwd, ceilings);
-      checkOrdinary(cwd, ceilings);
+      checkOrdinary("the working directory", cwd, ceilings);
       if (sandboxPolicy.type === "workspace-write") checkExtras(sandboxPolicy, ceilings);
     },
     reach: ceilings.reach,
@@ -70,19 +71,13 @@ function checkKeepsOff(folder: string, { ownFiles }: Pick<Ceilings, "ownFiles">)
   );
 }
 
-/** The contents of these folders decide what other programs run, so no caller may use one as its working folder. */
-const SPECIAL_NAMES = [".git", ".codex", ".agents"];
-
-function checkOrdinary(folder: string, { roots }: Pick<Ceilings, "roots">): void {
+function checkOrdinary(what: string, folder: string, { roots }: Pick<Ceilings, "roots">): void {
   const real = resolveLinks(folder) ?? folder;
   const root = roots.filter((place) => isInside(real, place)).sort((a, b) => b.length - a.length)[0] ?? "/";
-  const special = path
-    .relative(root, real)
-    .split(path.sep)
-    .find((step) => SPECIAL_NAMES.includes(step));
+  const special = executedPart(root, real);
   if (special === undefined) return;
   throw new AboveCeiling(
-    `${folder} cannot be the working directory: what is in ${special} decides what other programs run. Choose the project's folder.`,
+    `${folder} cannot be ${what}: what is in ${special} decides what other programs run. Choose the project's folder.`,
   );
 }
 
@@ -94,8 +89,9 @@ function checkExtras(policy: WorkspaceWrite, ceilings: Ceilings): void {
   const given = configured.type === "workspace-write" ? configured : undefined;
   for (const root of roots) {
     if (given?.writable_roots?.includes(root)) continue;
-    checkFolder("a folder that commands may write", root, ceilings);
+    checkFolder(OPENED, root, ceilings);
     checkKeepsOff(root, ceilings);
+    checkOrdinary(OPENED, root, ceilings);
   }
   if (policy.network_access && given?.network_access !== true)
     throw new AboveCeiling(
@@ -103,6 +99,8 @@ function checkExtras(policy: WorkspaceWrite, ceilings: Ceilings): void {
         "Set sandbox_workspace_write.network_access in config.toml, or restart the server with --max-sandbox danger-full-access.",
     );
 }
+
+const OPENED = "a folder that commands may write";
 
 function noFurtherThan(maxSandbox: SandboxMode): string {
   return (

@@ -5,7 +5,7 @@ import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { git, makeRepository } from "./plants.js";
 import { runPlainly } from "./standIn.js";
-import { answerIn, patching, Victim } from "./victim.js";
+import { answerIn, patching, running, Victim } from "./victim.js";
 
 const UNTOUCHED = "untouched\n";
 
@@ -60,6 +60,8 @@ const NESTED_SCRIPTS: Readonly<Record<string, string>> = {
 
 const CHANGE_ALL = RUN_BY_OTHERS.map((file) => `echo evil >> ${file}; cp ${file} new; echo evil >> new; mv -f new ${file}`).join("; ");
 
+const PLANT_HOOKS = "for folder in store/one two/.bare; do mkdir -p $folder/hooks; echo evil > $folder/hooks/planted; done";
+
 /** More folders than a search for repositories visits. */
 const MAKE_DECOYS = "mkdir -p decoys/{1..1600}";
 
@@ -107,6 +109,20 @@ describeAttacks("a command", [
     standIn: (ground) => runPlainly(ground, "git -C tree config core.fsmonitor evil"),
   },
   {
+    name: "have others run something by git folders with other names, which a .git file names",
+    quick: true,
+    prepare: (ground) => {
+      for (const folder of ["store/one", "two/.bare", "two/.bare/worktrees/tree"])
+        ground.write(ground.inWorkspace(folder, "HEAD"), "ref: refs/heads/main\n");
+      ground.write(ground.inWorkspace("two/.bare/worktrees/tree/commondir"), "../..\n");
+      ground.write(ground.inWorkspace("one/.git"), "gitdir: ../store/one\n");
+      ground.write(ground.inWorkspace("two/tree/.git"), "gitdir: ../.bare/worktrees/tree\n");
+    },
+    attempt: (_, victim) => victim.runs(PLANT_HOOKS),
+    gained: (ground) => ["store/one", "two/.bare"].filter((folder) => ground.has(`${folder}/hooks/planted`)),
+    standIn: (ground) => runPlainly(ground, PLANT_HOOKS),
+  },
+  {
     name: "have others run something by a repository that is reached by a link",
     prepare: (ground) => {
       furnish(ground);
@@ -115,6 +131,47 @@ describeAttacks("a command", [
     attempt: (_, victim) => victim.runs("echo evil > alias/.git/hooks/pre-commit; echo evil >> alias/.git/config"),
     gained: changed,
     standIn: (ground) => runPlainly(ground, "echo evil > alias/.git/hooks/pre-commit"),
+  },
+]);
+
+/** What other programs execute, in the workspace and in another folder of the same caller. */
+const EXECUTED = [".git/hooks", ".git", "sub/.git", ".vscode", ".idea", "other/.vscode", "other/sub/.git/hooks"] as const;
+const PLANT_ALL = EXECUTED.map((folder) => `echo evil > ${folder}/planted`).join("; ");
+
+function planted(ground: Ground): string[] {
+  return EXECUTED.filter((folder) => ground.has(`${folder}/planted`)).map((folder) => `a file in ${folder}`);
+}
+
+describeAttacks("a caller", [
+  {
+    name: "have others run something by opening what they execute to commands, or by working in it",
+    quick: true,
+    on: "port",
+    prepare: (ground) => {
+      furnish(ground);
+      for (const folder of EXECUTED) mkdirSync(ground.inWorkspace(folder), { recursive: true });
+      ground.write(ground.inWorkspace("other/sub/.git/HEAD"), "ref: refs/heads/main\n");
+    },
+    attempt: async (ground, victim) => {
+      using alice = await victim.as("alice");
+      const command = ["bash", "-c", PLANT_ALL];
+      const run = (cwd: string, roots: readonly string[]) =>
+        alice.ask("execOneOffCommand", { command, cwd, sandboxPolicy: { mode: "workspace-write", writable_roots: roots } });
+      for (const folder of EXECUTED) await run(ground.workspace, [ground.inWorkspace(folder)]);
+      // Other folders are opened with the same care as the thread's own.
+      await run(ground.inWorkspace("vendor"), [ground.workspace]);
+      for (const cwd of EXECUTED) {
+        const act = `cd ${ground.workspace}; ${PLANT_ALL}`;
+        await alice.ask("execOneOffCommand", {
+          ...{ command: ["bash", "-c", act] },
+          cwd: ground.inWorkspace(cwd),
+          sandboxPolicy: { mode: "workspace-write" },
+        });
+        await alice.turn(running(act), { cwd: ground.inWorkspace(cwd) });
+      }
+    },
+    gained: planted,
+    standIn: (ground) => runPlainly(ground, PLANT_ALL),
   },
 ]);
 

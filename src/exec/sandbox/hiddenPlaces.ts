@@ -4,6 +4,7 @@ import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
+import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
 
 /** A folder that commands must not read, by its real path; entries created later are hidden as well. */
 export interface HiddenPlace {
@@ -195,6 +196,9 @@ const DEEPER_NAMES: Readonly<Record<string, readonly string[]>> = {
   ".cursor": ["mcp.json"],
   ".gemini": ["settings.json"],
 };
+/** A folder with all of these is a git folder, such as a bare repository. Commands may push to it. */
+const GIT_PARTS = new Set(["HEAD", "objects", "refs"]);
+const RUN_BY_GIT = ["config", "hooks"];
 /** Large, full of third-party content, and not opened as a project. */
 const PASSED_OVER = new Set(["node_modules"]);
 
@@ -233,6 +237,8 @@ async function findGuardedNames(
 ): Promise<GuardedNames> {
   const names = known.filter((name) => !besides.has(name));
   const isKnown = new Set(names);
+  const newNames = (found: readonly string[]) =>
+    found.filter((name) => !besides.has(name) && !isKnown.has(name) && !names.some((other) => isInside(name, other)));
   let folders = [root];
   let visited = 0;
   let seen = 0;
@@ -241,16 +247,20 @@ async function findGuardedNames(
     for (const folder of folders) {
       if (depth === bounds.depth || visited++ >= bounds.folders) return { names, isComplete: false };
       if (visited % FOLDERS_AT_ONCE === 0) await loopTurn();
+      let gitParts = 0;
       for (const entry of entriesOf(folder)) {
+        if (GIT_PARTS.has(entry.name)) gitParts++;
         if (seen++ >= bounds.entries) return { names, isComplete: false };
         if (seen % ENTRIES_AT_ONCE === 0) await loopTurn();
         const file = path.join(folder, entry.name);
         if (entry.isSymbolicLink() || besides.has(file)) continue;
-        const found = guardedAt(file, entry, { atRoot: folder === root }).filter((name) => !besides.has(name) && !isKnown.has(name));
+        const found = newNames(guardedAt(file, entry, root));
         if (names.length + found.length > MOST_FOUND) return { names, isComplete: false };
         names.push(...found);
         if (entry.isDirectory() && entry.name !== ".git" && !NAMES.has(entry.name) && !PASSED_OVER.has(entry.name)) next.push(file);
       }
+      if (gitParts === GIT_PARTS.size && folder !== root)
+        names.push(...newNames(RUN_BY_GIT.map((name) => path.join(folder, name)).filter(isRealThing)));
     }
     folders = next;
   }
@@ -266,12 +276,33 @@ export function guardedPart(root: string, file: string): string | undefined {
   return at < 0 ? undefined : path.join(root, ...steps.slice(0, at + 1));
 }
 
-function guardedAt(file: string, entry: Dirent, { atRoot }: { atRoot: boolean }): string[] {
+/**
+ * The name of the part of a path below `root` that other programs execute. A thread in it, or a folder opened to commands there, would not
+ * find that name below itself.
+ */
+export function executedPart(root: string, folder: string): string | undefined {
+  const steps = path.relative(root, folder).split(path.sep);
+  const [last = ""] = steps.slice(-1);
+  const special = steps.find((step) => NAMES.has(step) || PROTECTED_NAMES.some((name) => name === step)) ?? (DEEPER_NAMES[last] && last);
+  return special ?? steps.find((_, at) => isGitFolder(path.join(root, ...steps.slice(0, at + 1))));
+}
+
+function isGitFolder(folder: string): boolean {
+  return [...GIT_PARTS].every((name) => isRealThing(path.join(folder, name)));
+}
+
+function guardedAt(file: string, entry: Dirent, root: string): string[] {
   // The root's own `.git` is protected whether it exists or not.
-  if (entry.name === ".git") return atRoot ? [] : [file];
+  if (entry.name === ".git") return path.dirname(file) === root ? [] : [file, ...(entry.isFile() ? foldersNamedBy(file, root) : [])];
   if (NAMES.has(entry.name)) return [file];
   if (!entry.isDirectory()) return [];
   return (DEEPER_NAMES[entry.name] ?? []).map((name) => path.join(file, name)).filter(isRealThing);
+}
+
+/** The git folders that a `.git` file names, if they are elsewhere below the root. The author of the file could name any folder there. */
+function foldersNamedBy(dotGit: string, root: string): string[] {
+  const folders = gitFoldersBehind(dotGit).filter((folder) => isBelow(folder, root) && isRealThing(path.join(folder, "HEAD")));
+  return folders.filter((folder) => !folders.some((other) => isBelow(folder, other)));
 }
 
 function isRealThing(file: string): boolean {
@@ -312,11 +343,21 @@ const MOST_PROJECTS = 100;
 export class GuardedNameSearch {
   readonly #byProject = new Map<string, readonly string[]>();
 
-  /** The guarded names that exist now, except those in `besides`. Never rejects. */
-  async find(root: string, besides: NameSet = new Set()): Promise<GuardedNames> {
+  /**
+   * The guarded names that exist now, except those in `besides`. The search is always short in `further` folders, which commands may write
+   * too. Never rejects.
+   */
+  async find(root: string, besides: NameSet = new Set(), further: readonly string[] = []): Promise<GuardedNames> {
+    const found = await this.#findIn(root, { besides, first: FIRST });
+    const names = new Set(found.names);
+    for (const folder of further) for (const name of (await this.#findIn(folder, { besides, first: USUAL })).names) names.add(name);
+    return { names: [...names].slice(0, MOST_FOUND), isComplete: found.isComplete };
+  }
+
+  async #findIn(root: string, { besides, first }: { readonly besides: NameSet; readonly first: SearchBounds }): Promise<GuardedNames> {
     const remembered = this.#byProject.get(root);
     const known = (remembered ?? []).filter(isRealThing);
-    const found = await findGuardedNames(root, { bounds: remembered ? USUAL : FIRST, known, besides });
+    const found = await findGuardedNames(root, { bounds: remembered ? USUAL : first, known, besides });
     this.#byProject.delete(root);
     this.#byProject.set(root, [...new Set([...known, ...found.names])].slice(0, MOST_FOUND));
     for (const oldest of this.#byProject.keys()) if (this.#byProject.size > MOST_PROJECTS) this.#byProject.delete(oldest);

@@ -50,6 +50,14 @@ export function writableRoots(policy: SandboxPolicy, { workspace, env, kept = []
   }
 }
 
+/** The real paths of the folders that a policy opens on request outside of the thread's folder, without those inside another one. */
+export function furtherFolders(policy: SandboxPolicy, workspace: string): string[] {
+  if (policy.type !== "workspace-write") return [];
+  const roots = writableRoots(policy, { workspace, env: {}, sharesTmp: false }).map(({ root }) => root);
+  const further = roots.filter((root) => !isInside(root, workspace));
+  return further.filter((root) => !further.some((other) => isBelow(root, other)));
+}
+
 /** The longest root or protected path above a path decides; a folder that is both was requested, so it is writable. */
 export function mayWrite(roots: readonly WritableRoot[], realPath: string): boolean {
   const allowed = longestAround(
@@ -89,7 +97,7 @@ function protectedPathsIn(root: string): string[] {
 const LARGEST_GIT_POINTER = { maxBytes: 4096 };
 
 /** In worktrees and submodules `.git` is a file that names the folder; hooks and configuration may be in yet another one. */
-function gitFoldersBehind(dotGit: string): string[] {
+export function gitFoldersBehind(dotGit: string): string[] {
   const target = /^gitdir: (.+)$/m.exec(smallFileIfAny(dotGit, LARGEST_GIT_POINTER) ?? "")?.[1];
   if (target === undefined) return [];
   const own = resolvedAsFarAsPossible(path.resolve(path.dirname(dotGit), target));

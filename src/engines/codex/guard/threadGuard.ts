@@ -4,6 +4,7 @@ import { DEFAULT_ENVIRONMENT_POLICY, keptBackVariables } from "../../../exec/env
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type CallerView, callerView, GuardedNameSearch, type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
+import { furtherFolders } from "../../../exec/sandbox/policy.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import type { Fields } from "../../../lib/fields.js";
@@ -187,7 +188,9 @@ export class ThreadGuards {
   async #profile(program: string, thread: { cwd: string; policy: EnforcedPolicy; place: CallerPlace | undefined }): Promise<Fields> {
     const { cwd, policy, place } = thread;
     const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
-    const guarded = policy.type === "read-only" ? [] : (await this.#guardedNames.find(resolvedAsFarAsPossible(cwd))).names;
+    const workspace = resolvedAsFarAsPossible(cwd);
+    const further = furtherFolders(policy, workspace);
+    const guarded = policy.type === "read-only" ? [] : (await this.#guardedNames.find(workspace, undefined, further)).names;
     return permissionProfile({
       policy,
       cwd,

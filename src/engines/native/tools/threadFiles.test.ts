@@ -44,6 +44,32 @@ function filesOf({ policy = WORKSPACE_WRITE, reach }: { policy?: SandboxPolicy; 
   return new ThreadFiles({ sandboxPolicy: policy }, host, { running: { reach }, workspace });
 }
 
+it("names that other programs run are guarded in every folder that the policy opens, and in git folders with other names", async () => {
+  const guarded = [make("further/.vscode/tasks.json"), make("further/sub/.git/hooks/pre-commit"), make("further/deep/.mcp.json")];
+  make("work/store/inner.git/HEAD");
+  make("work/bare/HEAD");
+  make("work/bare/worktrees/tree/HEAD");
+  writeFileSync(path.join(home, "work/bare/worktrees/tree/commondir"), "../..\n");
+  for (const name of ["HEAD", "objects/x", "refs/x"]) make("work/remote.git", name);
+  const pushed = make("work/remote.git/refs/heads/main");
+  const elsewhere = [
+    make("work/remote.git/config"),
+    make("work/remote.git/hooks/post-receive"),
+    make("work/store/inner.git/config"),
+    make("work/bare/hooks/pre-push"),
+    make("work/bare/worktrees/tree/config"),
+  ];
+  writeFileSync(make("work/inner/.git"), "gitdir: ../store/inner.git\n");
+  writeFileSync(make("work/tree/.git"), `gitdir: ${workspace}/bare/worktrees/tree\n`);
+  // No repository is there: a `.git` file must not close just any folder.
+  writeFileSync(make("work/decoy/.git"), "gitdir: ../src\n");
+  const open = [make("work/src/a.ts"), make("further/a.ts"), pushed];
+  const files = filesOf({ policy: { ...WORKSPACE_WRITE, writable_roots: [path.join(home, "further"), path.join(home, "further/deep")] } });
+  await files.lookAround();
+  expect([...guarded, ...elsewhere].filter(files.mayWrite)).toEqual([]);
+  expect(open.filter(files.mayWrite)).toEqual(open);
+});
+
 it("a patch may write what commands may, and nothing that is hidden, protected or run by other programs", async () => {
   const existing = [
     make("work/.vscode/tasks.json"),

@@ -1,7 +1,8 @@
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type Confinement, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
 import { type CallerView, callerView, type GuardedNames, guardedPart } from "../../../exec/sandbox/hiddenPlaces.js";
-import { isThere } from "../../../platform/paths.js";
+import { furtherFolders } from "../../../exec/sandbox/policy.js";
+import { isInside, isThere } from "../../../platform/paths.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
@@ -67,7 +68,7 @@ export class ThreadFiles {
   /** Never rejects; callers that need the result await it. */
   beginLookingAround(): void {
     if (this.#settings.sandboxPolicy.type !== "workspace-write") return;
-    this.#guarded ??= this.#host.guardedNames.find(this.#turns.workspace, this.#host.namesMadeHere);
+    this.#guarded ??= this.#guardedBesides(this.#host.namesMadeHere);
   }
 
   /** Messages for the user about names the turn created, and about what could not be protected. */
@@ -84,8 +85,16 @@ export class ThreadFiles {
 
   async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
     const beforeNames = new Set((await guarded).names);
-    const { namesMadeHere, guardedNames } = this.#host;
-    return guardedNames.find(this.#turns.workspace, { has: (name) => beforeNames.has(name) || namesMadeHere.has(name) });
+    const { namesMadeHere } = this.#host;
+    return this.#guardedBesides({ has: (name) => beforeNames.has(name) || namesMadeHere.has(name) });
+  }
+
+  #guardedBesides(besides: Pick<ReadonlySet<string>, "has">): Promise<GuardedNames> {
+    return this.#host.guardedNames.find(this.#turns.workspace, besides, this.#further);
+  }
+
+  get #further(): readonly string[] {
+    return furtherFolders(this.#settings.sandboxPolicy, this.#turns.workspace);
   }
 
   /** The confinement of a command under a policy. */
@@ -132,7 +141,9 @@ export class ThreadFiles {
   /** Also covers files that the search did not reach: a patch names its files. */
   #isGuarded(realPath: string): boolean {
     if (this.#policy.type !== "workspace-write") return false;
-    const part = guardedPart(this.#turns.workspace, realPath);
+    const { workspace } = this.#turns;
+    const further = isInside(realPath, workspace) ? undefined : this.#further.find((folder) => isInside(realPath, folder));
+    const part = guardedPart(further ?? workspace, realPath);
     return part !== undefined && !this.#host.namesMadeHere.has(part) && (isThere(part) || this.#guardedNow.includes(part));
   }
 
