@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -12,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { UserConfig } from "./userConfig.js";
 
@@ -63,6 +65,30 @@ it("loses no edit that is made meanwhile", async () => {
   const text = readFileSync(file(), "utf8");
   expect(text).toContain("a = 1\n");
   expect(text.match(/^model = /gm)).toHaveLength(1);
+});
+
+it("loses no edit of an editor that keeps saving", async () => {
+  writeFileSync(file(), 'model = "first" # mine\n');
+  const saves = 300;
+  const editor = (async () => {
+    for (let save = 0; save < saves; save++) {
+      writeFileSync(`${file()}.edited`, `${readFileSync(file(), "utf8")}# save ${save}\n`);
+      renameSync(`${file()}.edited`, file());
+      for (let ticks = save % 40; ticks >= 0; ticks--) await setImmediate();
+    }
+  })();
+  const config = new UserConfig({ codexHome });
+  const changed = (model: string) => config.setDefaultModel({ model, effort: undefined });
+  for (let at = 0; at < 50; at++)
+    await changed(`m${at}`).catch((error: unknown) =>
+      expect(error).toMatchObject({ code: "config_not_saved", message: expect.stringContaining("keeps being changed") }),
+    );
+  await editor;
+  await changed("last");
+  expect(readFileSync(file(), "utf8").trimEnd().split("\n")).toEqual([
+    'model = "last" # mine',
+    ...Array.from({ length: saves }, (_, save) => `# save ${save}`),
+  ]);
 });
 
 it("changes the target of a link and keeps the link", async () => {

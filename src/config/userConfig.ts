@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { constants, promises } from "node:fs";
+import { constants, promises, readFileSync, renameSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, describe, errorCode } from "../lib/errors.js";
@@ -25,7 +25,7 @@ interface UserConfigOptions {
 }
 
 /** Other programs may save the file at the same moment, and again before the next try. */
-const MOST_TRIES = 10;
+const MOST_TRIES = 20;
 const LONGEST_PAUSE_MS = 20;
 
 /** The user's own `config.toml`: reads it for display, and changes the default model in it. */
@@ -82,6 +82,15 @@ async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
+function textNow(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
 /**
  * If another program saves meanwhile, its version is read and edited again. The write is atomic. A missing file is not created without
  * content.
@@ -95,7 +104,7 @@ async function rewrite(named: string, edit: (text: string) => string): Promise<v
     if (after === (before ?? "")) return;
     if (await replaced(file, { before, after })) return;
     // Two programs that both try again at once would keep meeting.
-    await delay(Math.random() * LONGEST_PAUSE_MS * (tries + 1));
+    await delay(Math.random() * LONGEST_PAUSE_MS);
   }
   throw new ConfigNotSaved(`${file} keeps being changed by another program. Try again.`);
 }
@@ -110,8 +119,9 @@ async function replaced(
     const mode = before === undefined ? 0o600 : (await promises.stat(file)).mode & 0o777;
     await promises.writeFile(draft, after, { mode, flush: true, flag: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL });
     await promises.chmod(draft, mode);
-    if ((await textOf(file)) !== before) return false;
-    await promises.rename(draft, file);
+    // Synchronous: what another program saves between the last look and the rename is lost.
+    if (textNow(file) !== before) return false;
+    renameSync(draft, file);
     return true;
   } catch (error) {
     throw new ConfigNotSaved(`${file} cannot be written (${errorCode(error) ?? describe(error)})`, { cause: error });
