@@ -13,7 +13,7 @@ export interface TurnRequest {
   readonly sandbox?: "workspace-write";
   /** A text that the answer must contain: a wrong answer, however fast, is a failure. */
   readonly expect: string;
-  /** How many commands must have run, if the answer tells; none unless told otherwise. A command that was refused costs nothing. */
+  /** How many commands must have run, if the answer reports it; 0 by default. Otherwise a refused command would look fast. */
   readonly commands?: number;
 }
 

@@ -97,7 +97,7 @@ function Frame() {
 
 const NOTHING: readonly never[] = [];
 
-/** What the threads run with. */
+/** The engine and the version of the server. */
 function ServerLine() {
   const { data: health } = useHealth();
   if (!health) return null;

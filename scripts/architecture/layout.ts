@@ -46,7 +46,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
  */
 export const READERS: Readonly<Record<string, string>> = {
   "exec/sandbox/hiddenPlaces.ts": "names of a workspace's entries, within bounds and never through links; no contents",
-  "exec/changes/fileStates.ts": "names of a workspace's entries and how they are, within bounds and never through links; no contents",
+  "exec/changes/fileStates.ts": "names and states of a workspace's entries, within bounds and never through links; no contents",
   "lib/files/guardedRead.ts": "the reader for files that others name",
   "lib/files/smallFile.ts": "the same for small files, without waiting",
   "exec/patch/places.ts": "holds folders; their entries are read by the reader",

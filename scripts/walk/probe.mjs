@@ -44,7 +44,7 @@ const COMMANDS = {
     return result;
   },
   traces: async () => traces,
-  /** Takes a trace whenever the function at this position is entered, with a breakpoint whose condition is never true, so that the program continues. */
+  /** Records a stack trace whenever the function at this position is entered. The breakpoint's condition is never true, so the program continues. */
   async watch({ url, start, end, what }) {
     const scriptId = scripts.get(url);
     const { locations } = await session.post("Debugger.getPossibleBreakpoints", {

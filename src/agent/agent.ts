@@ -74,10 +74,10 @@ export interface LastAnswer {
   readonly findings?: readonly ReviewFinding[];
 }
 
-/** How the last turn of a thread ended that left no answer. */
+/** How a thread's last turn ended, if it left no answer. */
 export type SilentEnd =
   | { readonly how: "failed"; readonly error: string }
-  /** Interrupted also by the end of its server; `unknown` where the record does not tell. */
+  /** `interrupted` includes the end of its server; `unknown`: the record has no end of the turn. */
   | { readonly how: "completed" | "interrupted" | "unknown" };
 
 export interface AskedCommand {
@@ -111,7 +111,7 @@ export interface AgentParts extends ReceiptParts {
     withChanges(settings: ThreadSettings, change: SettingsChange): ThreadSettings;
     withSandbox(settings: ThreadSettings, policy: ThreadSettings["sandboxPolicy"]): ThreadSettings;
   };
-  /** Is told the settings of each command that runs outside of any thread. */
+  /** Called with the settings of each command that runs outside any thread. */
   readonly inForce?: ((settings: ThreadSettings) => void) | undefined;
   /** The user's own configuration file. */
   readonly userConfig: Pick<UserConfig, "read" | "setDefaultModel">;

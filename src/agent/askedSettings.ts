@@ -26,7 +26,7 @@ export interface AskedSettings {
 const LONGEST_NAME = 256;
 const LONGEST_TEXT = 1024 * 1024;
 
-/** Threads, their records and the feed keep these. Throws `InvalidArguments`. */
+/** Limits the texts that threads, records and the feed keep. Throws `InvalidArguments`. */
 export function checkLengths({
   model,
   profile,

@@ -40,7 +40,7 @@ export function treeOfCallConfig(
   return mergeTrees(...Object.entries(given).map(([key, value]) => withValueAt({}, parseKeyPath(key), value)));
 }
 
-/** Far beyond any use. Without limits, joining a caller's many dotted keys would block the server. */
+/** Far more than anyone needs. Without limits, merging many dotted keys of a caller would block the server. */
 const MOST_VALUES = 1_000;
 const DEEPEST = 32;
 const LONGEST_KEY = 1_000;

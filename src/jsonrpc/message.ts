@@ -153,7 +153,7 @@ export function parseJson(text: string): unknown {
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const PART_OF_NUMBER = /[\d.eE+-]/;
-/** It may be beyond the safe range of a number. */
+/** Such an integer may exceed the safe range of a number. */
 const LONG_INTEGER = /^-?\d{16,}$/;
 
 /**

@@ -1,6 +1,6 @@
 const NEWLINE = 0x0a;
 
-/** The text without line breaks at its end. A pattern for this tries every run of line breaks anew at each of its positions. */
+/** The text without line breaks at its end. A regular expression would take quadratic time on long runs of line breaks. */
 export function withoutEndLines(text: string): string {
   let end = text.length;
   while (text.charCodeAt(end - 1) === NEWLINE) end--;

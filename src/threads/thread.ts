@@ -25,7 +25,7 @@ export interface ThreadParts {
   readonly desk: ApprovalDesk;
   readonly observer?: ThreadObserver | undefined;
   readonly logs?: EventLogs<ThreadEvent> | undefined;
-  /** Is told the settings of each turn before it runs. */
+  /** Called with the settings of each turn before it runs. */
   readonly inForce?: ((settings: ThreadSettings) => void) | undefined;
   /** Closes an engine's thread that is no longer used. */
   readonly retire: (engineThread: EngineThread) => void;

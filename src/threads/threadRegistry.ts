@@ -39,7 +39,7 @@ export interface ThreadRegistryOptions {
   readonly desk: ApprovalDesk;
   /** The settings for continuing a thread of an earlier process. */
   readonly settingsOf: (stored: StoredSettings) => ThreadSettings;
-  /** Is told the settings of a thread that is opened, and of each turn before it runs; never those that limits refuse. */
+  /** Called with the settings of a thread that is opened, and of each turn before it runs; not called for settings that the limits refuse. */
   readonly inForce?: ((settings: ThreadSettings) => void) | undefined;
   /** How long a thread stays in memory after its last turn. */
   readonly idleMs: number;

@@ -130,7 +130,7 @@ export class Turn {
     if (last && isTurnEnd(last)) this.#end(last);
   }
 
-  /** Why it was interrupted, where its caller may not know it. */
+  /** Why it was interrupted, if its caller may not know the reason. */
   get interruption(): string | undefined {
     return this.#interruption;
   }

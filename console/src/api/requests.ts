@@ -3,7 +3,7 @@ import type { Problem } from "../../../src/api/schemas/common.js";
 /** Relative to the page: behind a reverse proxy the server may be below any path. */
 const API = new URL("../api/v1/", document.baseURI);
 
-/** Clocks that differ by less are taken for the same: the server names full seconds, some time ago. */
+/** Smaller differences between the clocks are ignored: the server's time is in whole seconds, and the response took some time. */
 const SAME_CLOCK_MS = 3_000;
 let serverAheadMs = 0;
 
@@ -12,7 +12,7 @@ function noteTime(date: string | null): void {
   if (!Number.isNaN(aheadMs)) serverAheadMs = Math.abs(aheadMs) < SAME_CLOCK_MS ? 0 : aheadMs;
 }
 
-/** The time by the server's clock, which deadlines and times of threads are given in. */
+/** The time by the server's clock, to which deadlines and the times of threads refer. */
 export function serverNow(): number {
   return Date.now() + serverAheadMs;
 }

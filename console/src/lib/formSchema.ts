@@ -8,7 +8,7 @@ export interface Field {
   readonly isRequired: boolean;
   /** The type of the input of a text. */
   readonly inputType: "text" | "email" | "url" | "date" | "datetime-local";
-  /** What is filled in at first: for several choices, the values of those that are chosen. */
+  /** The initial value; for a field with several choices, the chosen values. */
   readonly given: string | boolean | readonly string[];
   readonly limits: Limits;
 }
@@ -18,7 +18,7 @@ export interface Choice {
   readonly title: string;
 }
 
-/** In the words of an input's attributes. */
+/** Limits, named like the attributes of an input. */
 export interface Limits {
   readonly min?: number;
   readonly max?: number;
@@ -57,7 +57,7 @@ export function fieldsOf(schema: Fields): readonly Field[] {
   });
 }
 
-/** The values of a filled-in form, in the types of its schema. What was left empty is left out. */
+/** The values of a filled-in form, in the types of its schema. Empty fields are left out. */
 export function formContent(schema: Fields, data: FormData): Record<string, unknown> {
   const entries = fieldsOf(schema).map(({ name, kind, inputType, isRequired }) => {
     const given = data.get(`field-${name}`);
@@ -91,14 +91,14 @@ function kindOf(type: unknown): Field["kind"] {
   return type === "boolean" ? "boolean" : type === "number" || type === "integer" ? "number" : "text";
 }
 
-/** As an input for date and time wants it: without a zone, and without seconds. */
+/** In the format of an input for date and time: without a zone, and without seconds. */
 function localTime(value: unknown): string {
   const time = new Date(typeof value === "string" ? value : Number.NaN);
   if (Number.isNaN(time.getTime())) return "";
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, "YYYY-MM-DDTHH:mm".length);
 }
 
-/** Browsers take years with six digits, which are no date; the server that asked can say so. */
+/** Browsers accept years with six digits, which are invalid dates. They are sent unchanged, and the server that asked reports them. */
 function universalTime(local: string): string {
   const time = new Date(local);
   return Number.isNaN(time.getTime()) ? local : time.toISOString();

@@ -34,7 +34,7 @@ export function roughly(ms: number): string {
       : `${Math.floor(ms / HOUR)} h`;
 }
 
-/** How long is left: `29 min`, and from two minutes on `1 min 20 s`. */
+/** The time left: `29 min`; below two minutes with seconds, `1 min 20 s`. */
 export function remaining(ms: number): string {
   return ms < 2 * MINUTE
     ? duration(ms)

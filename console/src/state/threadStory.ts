@@ -8,7 +8,7 @@ import { Signal } from "./signal.js";
 const PAGE = 100;
 /** Items per segment: a new item makes React compare only one segment, and segments far outside the viewport are not rendered. */
 const SEGMENT = 50;
-/** The page keeps as much of the output of a running command, and of an answer that is being written, as the server's lists do. */
+/** The limit for the output of a running command and for an answer that is being streamed; the same as in the server's lists. */
 const MOST_TEXT = 64 * 1024;
 
 /** The state of a thread's list of items. Unchanged segments keep their arrays. */

@@ -11,7 +11,7 @@ type Of<Type extends Item["type"]> = Extract<Item, { type: Type }>;
 /** The ids of the items that wait for an answer. */
 export const AskedItems = createContext<ReadonlySet<string>>(new Set());
 
-/** What a person wrote. Of a long text, such as a log that was pasted, the beginning is shown first. */
+/** A message of the user. Only the beginning of a long text, such as a pasted log, is shown at first. */
 export function Said({ text }: { readonly text: string }) {
   const [isWhole, setWhole] = useState(false);
   const beginning = text.split("\n", MOST_LINES).join("\n").slice(0, MOST_CHARACTERS);
@@ -82,7 +82,7 @@ export function Command({ item }: { readonly item: Of<"command"> }) {
   );
 }
 
-/** What went well needs no colour. */
+/** The class that colours a status. Success has no colour. */
 function stateClass(status: Item["status"]): string {
   return status === "completed" ? "quiet" : status === "running" ? "busy" : "bad";
 }
@@ -106,7 +106,7 @@ export function Patch({ item: { id, changes, status }, folder }: { readonly item
         <FileChange
           key={change.path}
           change={change}
-          // The question shows it already.
+          // The open question already shows it.
           isOpen={!isAsked && changes.length <= FEW_FILES && change.added + change.removed <= FEW_CHANGED_LINES}
           folder={folder}
         />

@@ -42,7 +42,7 @@ export function Buttons({ approval, isBusy, isDenying, onAnswer, onDeny }: Butto
   );
 }
 
-/** Such a question should not suggest its answer. */
+/** True for questions whose answer the page must not suggest: no button is emphasised. */
 function needsThought({ needsPerson, staysInSandbox, kind, patch }: Approval): boolean {
   return (
     needsPerson ||
@@ -64,7 +64,7 @@ interface DenialProps {
   readonly onCancel: () => void;
 }
 
-/** Why not: the agent reads it. */
+/** The reason of a denial; the agent reads it. */
 export function Denial({ onDeny, onStop, onCancel }: DenialProps) {
   const id = useId();
   const [reason, setReason] = useState("");

@@ -55,7 +55,7 @@ export const FileChange = memo(function FileChange({ change, isOpen, folder }: F
   );
 });
 
-/** Where nobody knows the numbers of the lines, those in the heads of the hunks say nothing: only what lies between two is left out. */
+/** Without known line numbers the heads of the hunks mean nothing, so only the gap between two hunks is shown. */
 function shownLines(diff: string, hasNumbers: boolean): readonly DiffLine[] {
   const lines = diffLines(diff);
   if (hasNumbers) return lines;

@@ -97,8 +97,8 @@ function Excerpt({ id, file, lines, threadId, onClose }: ExcerptProps) {
       {isPending && <p className="quiet">Reading…</p>}
       <Trouble error={error} onRetry={() => void refetch()} />
       {data && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-        // biome-ignore lint/a11y/useSemanticElements: a name for what is reached, and no landmark of the page
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard
+        // biome-ignore lint/a11y/useSemanticElements: it needs a name but is not a landmark
         <div className="diff" ref={toMarked} tabIndex={0} role="group" aria-label={`Text of ${visibleLine(file)}`}>
           <table>
             <tbody>

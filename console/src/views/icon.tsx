@@ -10,7 +10,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Beside a word that says the same. */
+/** Decorative: a word beside it has the same meaning. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">

@@ -38,7 +38,7 @@ const COMPONENTS: Components = {
     <pre tabIndex={0}>{children}</pre>
   ),
   input: ({ checked }) => <input type="checkbox" checked={checked ?? false} disabled aria-label={checked ? "done" : "not done"} />,
-  // Headings of an answer rank below those of the page. An answer may begin with any of its own ranks and leave out others: all are one here.
+  // The headings of an answer must rank below those of the page. An answer may begin at any rank and skip some, so all get the same rank.
   h1: "h3",
   h2: "h3",
   h4: "h3",

@@ -23,7 +23,7 @@ const POLICIES: Choices = {
   never: "never asks; what is not allowed fails",
 };
 
-/** What can be chosen, and what it means; empty where the name says it. */
+/** The choices and their meanings; empty where the name is enough. */
 type Choices = Readonly<Record<string, string>>;
 
 /** Starts a thread. The server chooses what is left empty. */

@@ -4,7 +4,7 @@ import { terminalPieces } from "../lib/terminalText.js";
 interface TerminalProps {
   readonly output: string;
   readonly label: string;
-  /** Its end is in view, also while it grows, unless somebody scrolled elsewhere. */
+  /** Stays scrolled to its end while it grows, unless the user has scrolled up. */
   readonly isEndShown?: boolean;
 }
 

@@ -96,7 +96,7 @@ export function ThreadRow({ thread, isShown, isFolderNamed = false }: ThreadRowP
   );
 }
 
-/** For how long the turn has run. The server told it when it was asked. */
+/** How long the turn has run: the server's value, plus the time since the response. */
 function Since({ activity }: { readonly activity: NonNullable<ThreadSummaryResource["activity"]> }) {
   const begun = useMemo(() => monotonic() - activity.ms, [activity]);
   return roughly(Math.max(activity.ms, useNow(1_000, true, monotonic) - begun));

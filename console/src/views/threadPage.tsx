@@ -64,7 +64,7 @@ export function ThreadPage({ threadId }: { readonly threadId: string }) {
   );
 }
 
-/** Removed, never there, or somebody else's: the server does not tell these apart. */
+/** For a thread that was removed, never existed, or belongs to somebody else: the server's response is the same. */
 const NOT_THERE: ReadonlySet<number> = new Set([400, 404]);
 
 function Gone() {

@@ -121,7 +121,7 @@ function useEndKept(box: React.RefObject<HTMLDivElement | null>, state: string) 
     const onScroll = () => {
       const { scrollTop } = element;
       if (element.scrollHeight - scrollTop - element.clientHeight < NEAR_END) isHeld.current = true;
-      // The box may have shrunk, or its content grown, since the reader was at its end: only who goes up leaves it.
+      // The box may have shrunk, or its content grown, since the user was at its end. Only scrolling up leaves the end.
       else if (scrollTop < before) isHeld.current = false;
       before = scrollTop;
       setAtEnd(isHeld.current);

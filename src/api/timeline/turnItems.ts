@@ -194,7 +194,7 @@ export class TurnItems {
     this.#decoders.delete(event.callId);
     const item = this.#command(event, at);
     const { aggregatedOutput, exitCode, durationMs } = event;
-    // A command that ran has an exit code, and its output must not make it look like one that did not.
+    // A command with an exit code did run, whatever its output says.
     const declined = event.declined === true || (exitCode < 0 && isRefusal(aggregatedOutput));
     const { text: output, truncated } = ending(aggregatedOutput, this.#longest);
     return this.#put({

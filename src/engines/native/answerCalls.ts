@@ -104,7 +104,7 @@ function abortedText({ name }: ToolCall, ms: number): string {
   return name.startsWith("mcp__") ? `err: ${JSON.stringify(text)}` : text;
 }
 
-/** Codex 0.92.0 dropped free text for a tool that takes arguments; its model read that the call was aborted. */
+/** Codex 0.92.0 dropped free text for a tool that takes arguments, and told its model that the call was aborted. */
 function isMisdirected({ outputType, name }: ToolCall): boolean {
   return outputType === "custom_tool_call_output" && name !== "apply_patch";
 }

@@ -195,7 +195,7 @@ class AnswerReader {
   readonly #calls: AnswerCalls;
   #lastMessage: string | undefined;
   #itemId = "";
-  /** The item that has begun and not ended. */
+  /** The item that has started and not ended. */
   #open: { readonly id: string; readonly isNamedByUs: boolean } | undefined;
 
   constructor(conversation: Conversation, calls: AnswerCalls) {
@@ -241,7 +241,7 @@ class AnswerReader {
     }
   }
 
-  /** Codex puts a part down to the item that is open, whatever id the part has, and drops it where none is open. */
+  /** Codex attributes a part to the open item, whatever id the part has, and drops it if no item is open. */
   #takePart(event: ItemPart, out: ThreadEvent[]): void {
     const { asRecorded } = this.#conversation.settings;
     if (asRecorded && !this.#open) return;
@@ -294,7 +294,7 @@ class AnswerReader {
     return shownItem(named, { showRawReasoning: this.#conversation.settings.showRawAgentReasoning });
   }
 
-  /** Some providers send no ids: readers still tell their messages apart. */
+  /** Some providers send no ids, but readers must be able to distinguish messages. */
   #idOfUnnamed(): string {
     return this.#open?.isNamedByUs ? this.#open.id : randomUUID();
   }

@@ -27,13 +27,13 @@ export type LookingFor = Pick<CallerFolders, "folders" | "foreign"> | undefined;
 
 /** A report about more paths than this is of no use. */
 const LARGEST_OUTPUT = 4 * 1024 * 1024;
-/** Each path is looked at on the disk several times, in one go; a report about more is of no use. */
+/** Each path is examined on the disk several times, synchronously, and a longer report would be of no use. */
 const MOST_DIRTY = 20_000;
 /** Up to this number of tracked files, git examines all of them within milliseconds. */
 const FEW_FILES = 5_000;
-/** Each of them costs two more runs of git. */
+/** Each submodule costs two more runs of git. */
 const MOST_SUBMODULES = 8;
-/** Each name in the list is looked up on the disk, in one go, and anyone can write a list. */
+/** Each name in `.gitmodules` is looked up on the disk synchronously, and anyone can write that file. */
 const MOST_CLAIMS = 200;
 /** Where our own folder appears in the sandbox. */
 const OWN_FOLDER = "/tmp";
@@ -110,7 +110,7 @@ export class Repository {
     return dirty && dirty.size <= MOST_DIRTY ? dirty : undefined;
   }
 
-  /** Those of these paths that the index has. Undefined when git fails or takes too long. */
+  /** The given paths that are in the index. Undefined when git fails or takes too long. */
   async tracked(paths: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
     const below = paths.filter((file) => isBelow(file, this.root));
     if (below.length === 0) return new Set();

@@ -135,7 +135,7 @@ export class WorkspaceChanges {
   async #compare(first: FirstLook, signal: AbortSignal, byPatches: ChangedFiles): Promise<ChangedFiles | undefined> {
     const { repository, root, inner = [] } = first;
     if (repository) {
-      // A submodule that the turn removed fails alone, and no look is left behind.
+      // A submodule that the turn removed fails by itself: the other looks still end.
       const found = await Promise.all([first, ...inner].map((look) => this.#foundIn(look, signal).catch(() => undefined)));
       if (found[0] === undefined) return signal.aborted ? undefined : byPatches;
       const list = found.flatMap((files) => files ?? []);
@@ -162,7 +162,7 @@ export class WorkspaceChanges {
     return this.#counted(changed, { ...first, repository }, signal);
   }
 
-  /** The agent's patches to files that git does not see: ignored ones, and those of other folders. What was put back does not count. */
+  /** The agent's patches to files that git does not see: ignored ones, and those of other folders. Restored files do not count. */
   async #unseen(
     repository: Repository,
     {

@@ -81,7 +81,7 @@ export class TurnDiff {
   readonly #files = new Map<string, Tracked>();
   #isAsRecorded = false;
 
-  /** To be called before a plan is applied: Codex 0.92.0 watched its files from then on, also when it was refused. */
+  /** Called before a plan is applied: from then on Codex 0.92.0 tracked its files, even if the patch was refused. */
   note({ files }: { readonly files: readonly PlannedFile[] }): void {
     this.#isAsRecorded = true;
     for (const { path: file, before, shownPath } of files)
@@ -124,7 +124,7 @@ export class TurnDiff {
     });
     const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map(fileDiff);
     const whole = diffs.join("");
-    // It ended each file's diff with a line break, and an empty one, too, where nothing stood before it.
+    // Codex 0.92.0 ended each file's diff with a line break, even an empty diff if nothing preceded it.
     return (whole !== "" && this.#isAsRecorded && diffs[0] === "" ? "\n" : "") + whole || undefined;
   }
 

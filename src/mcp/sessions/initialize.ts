@@ -13,7 +13,7 @@ export interface Handshake {
   readonly roots: boolean;
 }
 
-/** A session keeps these as long as it lives. */
+/** Limits what a session keeps for its whole life. */
 const LONGEST_NAME = 200;
 
 /** Throws `invalidParams` naming what is missing. */
@@ -32,7 +32,7 @@ export function readHandshake(params: unknown): Handshake {
   };
 }
 
-/** A copy: a part of a long text keeps all of it in memory. */
+/** A copy: a slice of a long text would keep the whole text in memory. */
 function beginningOf(text: string): string {
   return text.length <= LONGEST_NAME ? text : Buffer.from(text.slice(0, LONGEST_NAME), "utf16le").toString("utf16le");
 }

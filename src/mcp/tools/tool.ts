@@ -114,7 +114,7 @@ export function schemaOf(args: ToolArguments, { ignoresUnknown = false, listsNot
 export interface CodexWording {
   /** The name that Codex's errors give the arguments. */
   readonly structName: string;
-  /** The place of the struct's first field that may not be left out. */
+  /** The index of the struct's first required field. */
   readonly firstNeeded?: number;
   /** The error for a call without arguments. */
   readonly absent: string;
@@ -137,7 +137,7 @@ export function parseArguments(args: unknown, expected: ExpectedArguments): Read
   const isPassedOver = (name: string) => !Object.hasOwn(known, name) && (ignoresUnknown || isInjected(name));
   const isAbsent = (name: string, entry: unknown) => entry === null && !(ignoresUnknown && required.includes(name));
   const given: [string, unknown][] = [];
-  // Not their entries: of a million arguments the first wrong one ends the check.
+  // Not `Object.entries`: it would build a list of a million arguments before the first wrong one ends the check.
   for (const name of Object.keys(value)) {
     const entry = value[name];
     if (isPassedOver(name) || isAbsent(name, entry)) continue;

@@ -251,7 +251,7 @@ function decisionOf(value: unknown): ApprovalDecision {
   if (!isFields(value)) return unreadable();
   const amendment = value["approved_execpolicy_amendment"];
   const prefix = isFields(amendment) ? amendment["proposed_execpolicy_amendment"] : undefined;
-  // Without words it is a yes to this command alone.
+  // Without a prefix it approves only this command.
   if (Array.isArray(prefix) && prefix.every((word) => typeof word === "string"))
     return prefix.length > 0 ? { kind: "approvedPrefix", prefix } : { kind: "approved" };
   const denial = value["denied"];

@@ -83,7 +83,7 @@ export function idleResult(threadId: ThreadId, last: LastAnswer | SilentEnd, { t
   return status === "completed" ? result : { ...result, isError: true };
 }
 
-/** An error is told whatever the budget is. */
+/** An error is included whatever the budget is. */
 const LEAST_TOKENS = 500;
 
 function endText(end: SilentEnd): { readonly status: string; readonly what: string } {

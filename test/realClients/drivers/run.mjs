@@ -1,4 +1,4 @@
-// What every driver is told, and what those do whose library has no loop of its own around a model. Drivers are copied to the packages they use.
+// The options of all drivers, and the agent loop for libraries without one. Drivers are copied to the packages they use.
 
 /** @type {{ readonly server: { readonly command: string, readonly args: string[], readonly env: Record<string, string>, readonly url?: string }, readonly model: string }} */
 export const { server, model } = JSON.parse(process.env["CLIENT_RUN"] ?? "{}");

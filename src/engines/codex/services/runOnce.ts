@@ -141,7 +141,7 @@ function resultOf(answer: unknown, argv: readonly string[]): OneOffResult {
 }
 
 /**
- * How Codex's sandbox fails when the program is missing or not executable: with two lines. The command itself may have written the text, so only
+ * The error of Codex's sandbox when the program is missing or not executable: two lines. The command itself may have written the text, so only
  * short lines are examined.
  */
 function whyNotExecuted(stderr: string): string | undefined {

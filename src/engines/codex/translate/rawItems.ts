@@ -33,7 +33,7 @@ const DECLARATIONS = "additional_tools";
 
 /** The lines above a command's output, in this order; there may be others between them. */
 const HEADER = [/^Wall time: ([\d.]+) seconds$/, /^Process exited with code (-?\d+)$/, /^Output:$/] as const;
-/** Codex writes half as many. */
+/** Twice as many as Codex writes. */
 const MOST_HEADER_LINES = 12;
 
 /** The numbers above the output, and the output itself; undefined for the output of other tools. */

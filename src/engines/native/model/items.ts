@@ -67,7 +67,7 @@ const ABSENT_IN_ACTION = { timeout_ms: null, working_directory: null, env: null,
 export function filledIn(raw: RawItem): RawItem {
   const { action } = raw;
   if (raw.type !== "local_shell_call" || !isFields(action)) return raw;
-  // Its output names the call by this id, and the item goes back without its own.
+  // The output refers to the call by this id; the item is sent back without its own id.
   return {
     ...raw,
     call_id: raw["call_id"] ?? raw["id"],

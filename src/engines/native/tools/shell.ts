@@ -93,7 +93,7 @@ function common(
   };
 }
 
-/** Where a command runs, and how Codex 0.92.0 showed that: joined, without a look at dots. */
+/** Where a command runs, and how Codex 0.92.0 showed it: the paths joined, without resolving `..`. */
 export function workingFolder(
   workdir: string | null | undefined,
   { settings: { cwd } }: Pick<ToolRuntime, "settings">,
@@ -182,7 +182,7 @@ export interface CommandRequest {
   readonly tool: string;
   readonly argv: readonly string[];
   readonly cwd: string;
-  /** The same as the model wrote it. */
+  /** The folder as the model wrote it. */
   readonly writtenCwd?: string;
   readonly escalated: boolean;
   readonly justification?: string | undefined;

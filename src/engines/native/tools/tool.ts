@@ -46,12 +46,12 @@ export interface ToolContext {
   readonly asRecorded: boolean;
 }
 
-/** How Codex 0.92.0 names the arguments of a tool: its complaints show them. */
+/** The names of a tool's arguments in the errors of Codex 0.92.0. */
 export interface RecordedStruct {
   readonly name: string;
-  /** In its order. */
+  /** In the order of its declaration. */
   readonly fields: readonly string[];
-  /** The place of the first field that may not be left out. */
+  /** The index of the first required field. */
   readonly firstNeeded?: number;
   /** The entries of lists, by the list's field. */
   readonly entries?: Readonly<Record<string, RecordedStruct>>;
@@ -138,7 +138,7 @@ function recordedComplaint(
   // serde_json reports objects and lists at their start, other values at their end.
   const read = at(typeof given === "object" && given !== null ? place?.from : place?.to);
   if (issue.code === "invalid_value") {
-    // serde_json looks for the one key of an object.
+    // serde_json expects an object with exactly one key.
     if (typeof given !== "string") return `expected value${at(place && place.from + (isFields(given) ? 2 : 1))}`;
     return `unknown variant \`${given}\`, expected ${alternatives(issue.values.map(String))}${read}`;
   }
@@ -152,7 +152,7 @@ function structAt(path: readonly PropertyKey[], struct: RecordedStruct | undefin
   return path.length === 2 ? struct?.entries?.[String(path[0])] : undefined;
 }
 
-/** serde reads a list as the fields in their order. */
+/** serde accepts a list in place of an object: the values of the fields, in order. */
 function tooShort(given: readonly unknown[], { name, fields, firstNeeded = 0 }: RecordedStruct): string {
   const elements = fields.length === 1 ? "1 element" : `${fields.length} elements`;
   return `invalid length ${Math.max(given.length, firstNeeded)}, expected struct ${name} with ${elements}`;

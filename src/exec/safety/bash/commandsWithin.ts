@@ -105,9 +105,9 @@ const MAX_NESTING = 5;
 const MOST_SCRIPTS = 50;
 /** The most words of one wrapper that are tried as the beginning of its command. */
 const MOST_BEGINNINGS = 64;
-/** Of each of them: the work would grow with their product. */
+/** The most words of each beginning: the work grows with the product of both numbers. */
 const MOST_WORDS = 1_000;
-/** In characters. The kernel takes far less in one word. */
+/** In characters. The kernel accepts far less in one argument. */
 const LONGEST_COMMAND = 1024 * 1024;
 /** Stands for the commands beyond these limits. */
 export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];

@@ -111,7 +111,7 @@ export class BashParser implements BashReader {
   }
 
   mentionedCommands(script: string): string[][] {
-    // To bash, a word goes on after a continued line; to the grammar, another one begins.
+    // In bash, a word continues after a backslash at the end of a line; in the grammar, a new word begins.
     const joined = script.replaceAll("\\\n", "");
     const found = this.#read(script, mentionedCommands);
     if (found === undefined || joined === script) return found ?? [];

@@ -35,7 +35,7 @@ function isShell(word: string): boolean {
   );
 }
 
-/** Any shell, and the shell's own command that runs a file of commands. */
+/** Any shell, and the builtins that run a file of commands. */
 export function runsScripts(word: string): boolean {
   return word === "." || word === "source" || isShell(word) || OTHER_SHELLS.has(programName(word));
 }
