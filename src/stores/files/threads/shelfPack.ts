@@ -99,10 +99,14 @@ export class PackReader implements Disposable {
   #last: { readonly row: ChunkRow; readonly chunk: PackChunk | undefined } | undefined;
   #buffer = Buffer.alloc(0);
 
+  readonly #fd: number;
+
   private constructor(
-    private readonly fd: number,
+    fd: number,
     readonly table: PackTable,
-  ) {}
+  ) {
+    this.#fd = fd;
+  }
 
   /** Undefined when the file is missing or unusable. A known table need not be read again. */
   static open(file: string, known: PackTable | undefined): PackReader | undefined {
@@ -145,13 +149,13 @@ export class PackReader implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    closeSync(this.fd);
+    closeSync(this.#fd);
   }
 
   #read({ at, bytes, crc }: ChunkRow): PackChunk | undefined {
     if (this.#buffer.length < bytes) this.#buffer = Buffer.allocUnsafe(bytes);
     const buffer = this.#buffer.subarray(0, bytes);
-    if (readSync(this.fd, buffer, 0, bytes, at) !== bytes || crc32(buffer) !== crc || buffer.at(-1) !== NEWLINE) return undefined;
+    if (readSync(this.#fd, buffer, 0, bytes, at) !== bytes || crc32(buffer) !== crc || buffer.at(-1) !== NEWLINE) return undefined;
     return new PackChunk(buffer);
   }
 }
