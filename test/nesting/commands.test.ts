@@ -10,7 +10,13 @@ import { type Stage, setStage } from "../support/stage.js";
 const INNER = `printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n' | ${process.execPath} ${MAIN} --engine scripted --tools codex,extras > listed`;
 const CLEAN = 'env -i PATH="$PATH" HOME="$HOME"';
 /** The process has lost its parent when it starts the server. */
-const ORPHAN = `while kill -0 $1 2>/dev/null; do :; done\n${INNER}\n`;
+const ORPHAN = `while kill -0 $1 2>/dev/null; do sleep 0.01; done\n${INNER}\n`;
+
+/** Runs the command, which starts a server, until that server has answered. Commands have ten seconds by default: too little on a busy machine. */
+function untilListed(command: string): string {
+  const script = `${command}; until test -s listed; do sleep 0.05; done`;
+  return `!call shell_command ${JSON.stringify({ command: script, timeout_ms: 600_000 })}`;
+}
 
 /** The PATH of the tests instead of the stage's, because it decides which sandbox is used. */
 const ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
@@ -25,8 +31,7 @@ it.for([
   await writeFile(path.join(workspace, "inner.sh"), `${INNER}\n`);
   await writeFile(path.join(workspace, "orphan.sh"), ORPHAN);
   await server.initialize();
-  const waiting = "until test -s listed; do sleep 0.05; done";
-  server.call("codex", { prompt: `!shell ${command}; ${waiting}`, sandbox: "danger-full-access", "approval-policy": "never" });
+  server.call("codex", { prompt: untilListed(command), sandbox: "danger-full-access", "approval-policy": "never" });
   const listed = await eventually("the list of the server inside", () =>
     /.*\n/.exec(readFileSync(path.join(workspace, "listed"), "utf8"))?.at(0),
   );
@@ -49,9 +54,7 @@ describe.skipIf(sandbox.backend !== "bubblewrap")("a server that a command in th
     await writeFile(path.join(workspace, "orphan.sh"), ORPHAN);
     await writeFile(path.join(workspace, "chain.sh"), CHAIN);
     await server.initialize();
-    const waiting = "until test -s listed; do sleep 0.05; done";
-    const home = "HOME=$PWD CODEX_HOME=$PWD";
-    const prompt = `!shell ${home} ${command}; ${waiting}\n!shell env | grep -c INSIDE\n!say over`;
+    const prompt = `${untilListed(`HOME=$PWD CODEX_HOME=$PWD ${command}`)}\n!shell env | grep -c INSIDE\n!say over`;
     const call = server.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never" });
     const listed = await eventually("the list of the server inside", () =>
       /.*\n/.exec(readFileSync(path.join(workspace, "listed"), "utf8"))?.at(0),

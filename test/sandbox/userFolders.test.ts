@@ -34,8 +34,9 @@ async function commandAtWork(start: ServerStart & { readonly stage: Stage }): Pr
   if (!existsSync(path.join(workspace, ".git"))) git(workspace, "init", "-q");
   const server = await startServer(start);
   await server.initialize();
+  const work = { command: `echo up; while [ ! -e ../go ]; do sleep 0.02; done; ${LOOK}`, timeout_ms: 600_000 };
   const call = server.call("codex", {
-    prompt: `!shell echo up; while [ ! -e ../go ]; do sleep 0.02; done; ${LOOK}\n!say done`,
+    prompt: `!call shell_command ${JSON.stringify(work)}\n!say done`,
     ...WORKSPACE_WRITE,
   });
   await call.event("exec_command_output_delta");
