@@ -26,7 +26,7 @@ async function askable(agent: MemoryAgent): Promise<NetworkSession> {
   return client;
 }
 
-describe("the sandbox of every turn is held to the ceiling, wherever it comes from:", () => {
+describe("the sandbox of every turn is limited by the ceiling, wherever it comes from:", () => {
   const DANGER = "danger-full-access";
 
   it.for<[string, Record<string, unknown>, string]>([

@@ -72,7 +72,7 @@ it("a thread is loaded without rights, and every turn says how it is confined", 
   );
 });
 
-it("a caller's thread is confined by profiles that it is loaded with, away from folders that somebody trusts", async () => {
+it("a caller's thread is loaded with profiles that confine it, outside all trusted folders", async () => {
   await using stage = await setCodexStage();
   const config = {
     projects: { "/some/where": { trust_level: "trusted" } },

@@ -94,7 +94,7 @@ describe.concurrent("models", () => {
     ]);
   });
 
-  it("are not told when nobody wants to know any more", async () => {
+  it("are not reported after the caller has gone", async () => {
     await using codex = await codexWith({});
     await expect(codex.services.models(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
     expect(await codex.stage.leftovers()).toEqual([]);

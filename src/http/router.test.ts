@@ -43,7 +43,7 @@ it.each([
   expect(problemOf(() => router.handlerOf(request(method, url)))).toEqual({ status, message, headers });
 });
 
-it("says where a connection can be taken over", () => {
+it("says which paths accept upgrades", () => {
   expect(problemOf(() => router.upgradeOf(request("GET", "/health")))).toEqual({
     status: 404,
     message: "WebSocket is served at /things",

@@ -347,7 +347,7 @@ describe("what is no message", () => {
     expect(scene.unreadable).toEqual(["5 characters that are not JSON", "7 characters that are not JSON"]);
   });
 
-  it("and is too long to be taken is refused with its length", async () => {
+  it("and exceeds the limit is refused with its length", async () => {
     const sent: string[] = [];
     const reported: string[] = [];
     const wire: Wire = {

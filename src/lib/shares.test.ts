@@ -22,7 +22,7 @@ describe("a principal that is alone", () => {
   });
 });
 
-describe("principals that come when one has taken all it could", () => {
+describe("principals that arrive when another one has taken all it may", () => {
   it("are served at once, the second with more than a place", () => {
     const shares = new Shares({ limit: 100 });
     const had = [..."abcdefgh"].map((principal) => takeAll(shares, principal).length);

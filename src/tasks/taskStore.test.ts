@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { newTaskId, timeOfTaskId } from "./taskStore.js";
 
-it("an id tells when it was made, and nothing else can be told from it", () => {
+it("an id reveals when it was made, and nothing else", () => {
   const now = Date.UTC(2026, 10, 15);
   const ids = Array.from({ length: 100 }, () => newTaskId(now));
   expect(new Set(ids).size).toBe(100);

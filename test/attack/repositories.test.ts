@@ -175,7 +175,7 @@ describeAttacks("a caller", [
   },
 ]);
 
-describeAttacks("a patch that nobody is asked about", [
+describeAttacks("a patch without a question", [
   {
     name: "change what others run",
     quick: true,

@@ -69,7 +69,7 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
     expect(existsSync(path.join(stage.workspace, "new.txt"))).toBe(isMade);
   });
 
-  it("streams what a model thinks in the open, also where nobody asked for it", async () => {
+  it("streams raw reasoning, even if no setting asks for it", async () => {
     const events = await playAnswers([{ stream: sse(rawThought()) }]);
     expect(events.flatMap((event) => (event.type === "rawReasoningDelta" ? [event.delta] : [])).join("")).toBe("raw thought goes on");
     expect(lastMessageOf(events)).toBe("thought");

@@ -134,7 +134,7 @@ describe.each(CASES)("commands of a caller, with Codex $version and $family", PA
     expect(readFileSync(files.login, "utf8")).toBe("secret login\n");
   });
 
-  it("would read all of it, were nobody to be kept from it", async () => {
+  it("can read all of it without the protection", async () => {
     await using stage = await setCodexStage({ model });
     const { files } = hideSecrets(stage);
     const engine = openEngine(stage, program, { listens: false });

@@ -30,7 +30,7 @@ describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ 
     expect(opened).toMatchObject({ type: "threadConfigured", threadId: turn.threadId, recordPath: files[0] });
   });
 
-  it("go on in a later process, and are not found when nobody has them", async () => {
+  it("go on in a later process, and unknown ones are not found", async () => {
     await using stage = await setCodexStage({ model });
     const threadId = await (async () => {
       await using codex = openCodexThreads(stage, program);

@@ -35,7 +35,7 @@ async function completed(client: FrontEndClient, nth = 1): Promise<unknown> {
 
 // Codex waits for the browser on a fixed port, so only one login at a time is possible.
 describe.skipIf(program === "")("a login with ChatGPT through an installed Codex", { timeout: 120_000 }, () => {
-  it("is begun, completed by the browser, told to the client, renewed and ended", async () => {
+  it("is begun, completed by the browser, reported to the client, renewed and ended", async () => {
     await using identity = await startIdentityServer();
     await using server = await startWith(identity);
     using client = overStdio(server);

@@ -92,7 +92,7 @@ describe.each(CASES)("threads that Codex keeps ($version, $family)", { timeout: 
     await expect(codex.threads.archive(id)).rejects.toThrow(ThreadBusyElsewhere);
   });
 
-  it("have to be taken out of the archive before they are used", async () => {
+  it("must be unarchived before they are used", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     const id = await played(codex.threads, stage.settings, "!say alpha");

@@ -16,7 +16,7 @@ const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-ful
 const FREE: Partial<ThreadSettings> = { approvalPolicy: "never", sandboxPolicy: WRITABLE };
 
 describe.each(CASES)("agents that Codex $version begins with $family", { timeout: 120_000 }, ({ program, model }) => {
-  it("are waited for, their work is shown, and the thread's agent hears what they came to", async () => {
+  it("are waited for, their work is shown, and the thread's agent gets their results", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const script = "!spawn helper !shell sleep 1; echo made > sub.txt ;; !say from the helper\n!say all done";
@@ -78,7 +78,7 @@ describe.each(CASES)("agents that Codex $version begins with $family", { timeout
     expect(stage.model.requests).toHaveLength(requests + 1);
   });
 
-  it("that fail are told of, and the turn goes on", async () => {
+  it("that fail are reported, and the turn goes on", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const script = "!spawn helper !status 400\n!say all done";

@@ -81,7 +81,7 @@ function gist({ event }: { readonly event: ApiEvent }): string {
 const isEnd = ({ type }: ApiEvent) => type === "turn.ended";
 
 describe("a thread over HTTP", () => {
-  it("runs to its end, and is told by pages, diff, plan and lists", async () => {
+  it("runs to its end, and appears in pages, diff, plan and lists", async () => {
     const { status, body } = await start("!shell echo hi\n!patch made.txt some text\n!plan look|mend\n!say **done**", {
       sandbox: "workspace-write",
       wait: 30,
@@ -286,7 +286,7 @@ describe("bad and foreign input", () => {
     expect(foreign).toMatchObject({ status: 403, body: { code: "foreign_origin" } });
   });
 
-  it("forms are not taken for JSON", async () => {
+  it("forms are not read as JSON", async () => {
     const answer = await fetch(`${server.origin}/api/v1/threads`, {
       method: "POST",
       body: "prompt=x",

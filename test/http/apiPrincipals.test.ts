@@ -84,7 +84,7 @@ describe("another principal", () => {
     expect((await api(ALICE, "POST", `/approvals/${alices.approvalId}/answer`, { decision: "deny", reason: "no" })).status).toBe(200);
   });
 
-  it("hears nothing of it in the events of the server", async () => {
+  it("gets nothing about it in the events of the server", async () => {
     const gone = new AbortController();
     const answer = await fetch(`${server.origin}/api/v1/events`, { headers: BOB, signal: gone.signal });
     const { threadId, approvalId } = await asking();

@@ -47,7 +47,7 @@ describe.concurrent("a body", () => {
     expect((await server.ask({ headers, body: JSON.stringify(PING) })).status).toBe(415);
   });
 
-  it("of JSON with a charset, or in capitals, is taken", async () => {
+  it("of JSON with a charset, or in capitals, is accepted", async () => {
     for (const type of ["application/json; charset=utf-8", "Application/JSON"])
       expect((await server.ask({ headers: { "content-type": type }, body: JSON.stringify(PING) })).status).toBe(200);
   });

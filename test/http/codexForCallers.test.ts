@@ -54,7 +54,7 @@ describe.concurrent("a Codex that cannot hide one caller from another", () => {
   });
 });
 
-it("a Codex that can is taken for several", async () => {
+it("a Codex with profiles serves several principals", async () => {
   await using stage = await setStage();
   await using server = await listening(stage, { args: shared(stage), faults: { version: "0.166.0" } });
   expect(JSON.stringify(await engineOf(server))).toContain('"codex-mcpd/engine":"codex"');

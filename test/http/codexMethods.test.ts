@@ -37,7 +37,7 @@ function eventsOf(client: FrontEndClient, conversationId: unknown): unknown[] {
 }
 
 describe("callers over the network", () => {
-  it("are refused every method whose scope their token lacks, and told no secret without being operators", async () => {
+  it("are refused every method whose scope their token lacks, and get no secret unless they are operators", async () => {
     await using stage = await setStage();
     const scopes = { calls: ["call"], reads: ["read"], manages: ["manage"], most: ["call", "read", "manage"] };
     const bearer = (name: string) => ({ authorization: `Bearer ${name}-token-0123456789abcdef` });
@@ -204,7 +204,7 @@ describe("callers over the network", () => {
     );
   });
 
-  it("are told 1,000 events of their conversation whole and in order, and an operator those of both", async () => {
+  it("get 1,000 events of their conversation completely and in order, and an operator those of both", async () => {
     await using server = await startForThree();
     using alice = await overHttp(server, ALICE);
     using bob = await overWebSocket(server, BOB);

@@ -144,7 +144,7 @@ describe.concurrent("a session", () => {
     expect(await server.ask({ method: "DELETE" })).toMatchObject({ status: 400 });
   });
 
-  it("of an unknown id is opened for plain clients; spec clients are told to begin anew", async () => {
+  it("of an unknown id is opened for plain clients; spec clients must repeat the handshake", async () => {
     const unknown = (headers: Readonly<Record<string, string>>, message: unknown) => server.ask({ headers, message });
     expect(await unknown({ "mcp-session-id": "u1" }, PING)).toMatchObject({ status: 200, session: "u1" });
     expect(await unknown({ ...SPEC_LATER, "mcp-session-id": "u2" }, PING)).toMatchObject({ status: 404, body: NOT_FOUND });
@@ -215,7 +215,7 @@ describe.concurrent("a GET", () => {
 describe.concurrent("questions", () => {
   const asking = toolCall(1, { prompt: "!shell touch made.txt", "approval-policy": "untrusted", sandbox: "workspace-write" });
 
-  it("are put to clients that declared that they can be asked", async () => {
+  it("are sent to clients that declare elicitation", async () => {
     const { session = "" } = await server.ask({ message: handshake(0, { capabilities: { elicitation: {} } }) });
     using stream = await server.stream({ headers: { "mcp-session-id": session } });
     const asked = server.ask({ headers: { "mcp-session-id": session }, message: asking });
@@ -225,7 +225,7 @@ describe.concurrent("questions", () => {
     expect(stream.steps).toContain("exec_approval_request");
   });
 
-  it("are not put to others, unless the server is told to", async () => {
+  it("are sent to other clients only if the server is configured so", async () => {
     using stream = await server.stream({});
     await server.ask({ headers: { "mcp-session-id": stream.session ?? "" }, message: asking });
     await stream.answerTo(1);

@@ -109,7 +109,7 @@ describe.concurrent("two sessions of one server", () => {
 });
 
 describe.concurrent("a thread", () => {
-  it("is the session's that started it while that lives; any other is told that there is none", async () => {
+  it("belongs to the session that started it while that lives; any other gets ThreadNotFound", async () => {
     const owner = await openSession(ALICE);
     const threadId = await newThread(owner);
     for (const other of [await openSession(ALICE), await openSession(BOB), await openSession(OPERATOR)])
@@ -188,7 +188,7 @@ describe.concurrent("the id of another principal's session", () => {
 });
 
 describe.concurrent("an event id", () => {
-  it("of another session is refused, and nothing of that session is told", async () => {
+  it("of another session is refused, and nothing about that session is revealed", async () => {
     const one = await openSession(ALICE);
     const two = await openSession(ALICE);
     using streamOne = await server.stream({ headers: one });

@@ -22,7 +22,7 @@ describe.concurrent("more sessions than may be open", () => {
     expect((await greet()).status).toBe(200);
   });
 
-  it("are let in where others came into being by a single call and were left alone", async () => {
+  it("replace sessions that were opened by a single call and then left", async () => {
     await using server = await startHttpServer({ http: "max_sessions = 2" });
     const { session: kept } = await server.ask({ headers: SPEC, message: handshake(0) });
     for (const id of [1, 2, 3]) expect((await server.ask({ message: rpc(id, "ping") })).status).toBe(200);

@@ -69,14 +69,14 @@ describe.concurrent("a server that listens", () => {
     });
   });
 
-  it("where other machines would reach it needs to be told where callers may work", async () => {
+  it("that other machines can reach requires the folders in which callers may work", async () => {
     expect(await failure(["--host", "0.0.0.0", "--port", "0", "--token", "0123456789abcdef"])).toEqual({
       code: 2,
       said: expect.stringContaining("--allow-root is needed to listen beyond loopback"),
     });
   });
 
-  it("may be told that clients do not choose the ids of their sessions", async () => {
+  it("can be configured so that clients do not choose the ids of their sessions", async () => {
     await using server = await startHttpServer({ http: "clients_choose_ids = false" });
     const ping = (headers: Readonly<Record<string, string>>) => server.ask({ headers, message: rpc(1, "ping") });
     expect((await ping({ "mcp-session-id": "planted" })).status).toBe(404);

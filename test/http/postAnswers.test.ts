@@ -141,7 +141,7 @@ describe.concurrent("the POST of a spec client", () => {
     expect(valueAt(await waiting.answerTo(2), "result.structuredContent.content")).toBe("hi");
   });
 
-  it("that breaks is taken up by a GET with its last event id, once, until its answer", async () => {
+  it("that breaks is resumed by a GET with its last event id, once, until its answer", async () => {
     const own = await greet();
     using shared = await server.stream({ headers: own });
     using first = await server.stream({ headers: own, message: toolCall(1, { prompt: "!slow 20 20" }) });

@@ -20,7 +20,7 @@ async function killed(server: HttpServer): Promise<void> {
 }
 
 describe("a client whose server was killed in the middle of a call", () => {
-  it("is told at once that the call is over, and goes on with its thread", async () => {
+  it("learns at once that the call is over, and goes on with its thread", async () => {
     await using stage = await setStage();
     await using first = await startHttpServer({ stage });
     const own = await greet(first);
@@ -39,7 +39,7 @@ describe("a client whose server was killed in the middle of a call", () => {
     expect(valueAt(body, "result")).toEqual(completed(threadId, "on"));
   });
 
-  it("is told so on a WebSocket too, for each of its calls", async () => {
+  it("learns it on a WebSocket too, for each of its calls", async () => {
     await using stage = await setStage();
     await using first = await startHttpServer({ stage });
     using socket = await openSocket(first.origin);

@@ -86,7 +86,7 @@ describe.concurrent("a subscriber that never reads", () => {
     expect(JSON.parse(events.at(-1)?.data ?? "")).toEqual(body);
   });
 
-  it("loses only pieces of texts where the server is told to leave those out", async () => {
+  it("loses only deltas of texts if the server is configured to drop them", async () => {
     await using server = await startHttpServer({ http: 'when_behind = "drop-oldest"\nqueue_length = 8\nkeep_alive_seconds = 600' });
     using reading = await server.stream({});
     const own = { "mcp-session-id": reading.session ?? "" };

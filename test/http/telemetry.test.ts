@@ -11,7 +11,7 @@ const FROM_HEADER = { traceparent: `00-${TRACE}-b7ad6b7169203331-01` };
 const FROM_META = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` };
 const SECRET = "sk-proj-do-not-tell-anybody";
 
-it("what is turned away is counted by why, and threads in memory are told", async () => {
+it("refused requests are counted by reason, and threads in memory are reported", async () => {
   await using server = await startHttpServer({ config: "[mcp_server.http]\nturns_per_session = 1\nturn_queue = 1\n" });
   expect((await server.ask({ headers: { origin: "http://elsewhere.example" }, message: rpc(1, "ping") })).status).toBe(403);
   const { session } = await server.ask({ message: rpc(2, "ping") });

@@ -72,7 +72,7 @@ describe.concurrent("a WebSocket", () => {
     ]);
   });
 
-  it("is closed when a frame is too big, and its session can be taken up again", async () => {
+  it("is closed when a frame is too big, and its session can be resumed", async () => {
     using client = await greeted();
     const { session } = client;
     client.send(rpc(1, "ping", { long: "x".repeat(20_000) }));

@@ -133,7 +133,7 @@ describe.concurrent("--allow-unauthenticated", () => {
 describe.concurrent("a token without a scope", () => {
   const TOKENS = { watch: "watch-token-0123456789", work: "work-token-01234567890" };
 
-  it("is told which one it lacks, in both eras and on every page", async () => {
+  it("gets the name of the missing one, in both eras and on every page", async () => {
     await using stage = await setStage();
     const file = path.join(stage.root, "tokens");
     await writeFile(file, `ada ${TOKENS.watch} read\nada ${TOKENS.work} call\n`, { mode: 0o600 });

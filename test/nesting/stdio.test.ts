@@ -66,7 +66,7 @@ describe("a server among the MCP servers of its own threads", () => {
     expect(await asked(server, "codex-models", {})).toContain("models");
   });
 
-  it("is left out when it is named plainly, which is told once in the log and on every thread", async () => {
+  it("is left out if its entry is recognised, with a warning once in the log and on every thread", async () => {
     await using server = await startServer({ config: `[mcp_servers.codex]\ncommand = "${NODE}"\nargs = ["${MAIN}"]\n` });
     await server.initialize();
     for (const nth of [1, 2]) {

@@ -51,7 +51,7 @@ describe("the agent's MCP servers", () => {
     expect(readFileSync(seen, "utf8").trim() === readlinkSync("/proc/self/ns/pid")).toBe(!own);
   });
 
-  it("neither run in the workspace nor are taken from it", async () => {
+  it("neither run in the workspace nor come from it", async () => {
     await using stage = await setStage();
     const bin = path.join(stage.workspace, "node_modules/.bin");
     const place = path.join(stage.home, "place");

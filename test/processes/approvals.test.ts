@@ -129,7 +129,7 @@ describe.concurrent("a client that answers", () => {
     expectHere([await textOf(call), made(server, "new.txt")]).toEqual(["done", true]);
   });
 
-  it("a patch that its sandbox stopped, and is told why it is asked", async ({ expect: expectHere }) => {
+  it("a patch that its sandbox stopped, with the reason of the question", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const call = server.call("codex", { prompt: "!patch new.txt hello\n!say done", "approval-policy": "on-failure", sandbox: "read-only" });
@@ -146,7 +146,7 @@ describe.concurrent("a client that answers", () => {
 });
 
 describe.concurrent("a client that never answers", () => {
-  it("and cancels is told that the question is withdrawn; its late answer does nothing", async ({ expect: expectHere }) => {
+  it("and cancels gets the withdrawal of the question; its late answer does nothing", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
@@ -186,7 +186,7 @@ describe.concurrent("a client that never answers", () => {
 describe.concurrent("a client without support for questions", () => {
   const withFallback = (fallback: string) => startServer({ args: ["--engine", "scripted", "--approval-fallback", fallback] });
 
-  it("has commands run inside the sandbox, and never outside, unless told otherwise", async ({ expect: expectHere }) => {
+  it("has commands run inside the sandbox, and never outside, unless configured otherwise", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize();
     const inside = touch(server, "made.txt");

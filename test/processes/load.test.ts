@@ -27,7 +27,7 @@ describe("large and many", { timeout: TIMEOUT_MS }, () => {
     expect(JSON.stringify(model.requests[0]?.body.input.at(-1)).length).toBeGreaterThan(text.length);
   });
 
-  it("200 turns on one thread are all kept, and the model is told of all", async () => {
+  it("200 turns on one thread are all kept, and the model gets all of them", async () => {
     await using model = await startResponsesServer();
     await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) });
     const first = server.call("codex", { prompt: "!say answer 0" });

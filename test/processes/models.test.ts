@@ -111,7 +111,7 @@ describe.concurrent("a model named explicitly", () => {
     expect(said(second)).toContain("Model `gpt-5.5` was used: provider `openai` does not offer `gpt-6-sol`.");
   });
 
-  it("with an effort of today in the configuration is asked for it", async () => {
+  it("with a current effort in the configuration gets that effort", async () => {
     await using pair = await newcomer(() => ["gpt-6.1-sol"], ["-c", "model_reasoning_effort=max"]);
     await call(pair.server, "codex", { prompt: "!say yes" });
     await call(pair.server, "codex", { prompt: "!say yes", config: { model_reasoning_effort: "ultra" } });

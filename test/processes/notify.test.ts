@@ -22,7 +22,7 @@ function lines(file: string): string[] {
 }
 
 describe.concurrent("the program of `notify`", { timeout: 60_000 }, () => {
-  it("is told of each turn that completes, in one argument after its own, and of no other turn", async ({ expect }) => {
+  it("is run for each turn that completes, with one argument after its own, and for no other turn", async ({ expect }) => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     const heard = path.join(stage.root, "heard.txt");

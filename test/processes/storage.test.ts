@@ -20,7 +20,7 @@ async function beginThread(server: McpServer, prompt = "!say one"): Promise<stri
 }
 
 describe.concurrent("when threads cannot be written", () => {
-  it("the call fails with the remedy, the server goes on, and works once that is mended", async () => {
+  it("the call fails with the remedy, the server goes on, and calls work once the cause is gone", async () => {
     await using server = await startServer();
     const obstacle = path.join(server.stage.codexHome, "sessions");
     await writeFile(obstacle, "");
@@ -164,7 +164,7 @@ describe.concurrent("a rollout that was damaged", () => {
 });
 
 describe.concurrent("two servers on one thread", () => {
-  it("take turns: the second is told who is writing, and afterwards each sees what the other said", async () => {
+  it("take turns: the second gets an error that names the writer, and afterwards each sees the other's messages", async () => {
     await using stage = await setStage();
     await using first = await startServer({ stage });
     await using second = await startServer({ stage });

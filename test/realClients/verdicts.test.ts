@@ -80,7 +80,7 @@ it.for([
   expect(shownParts(result)).toBe(shows);
 });
 
-it("a time-out that the same prompt mends is told apart from waiting", () => {
+it("a timeout after which the same prompt succeeds is distinguished from waiting", () => {
   expect(verdictsOf(trial({ long: { ...seen(["MCP error -32001", "slept well"]), seconds: 75 } })).long.note).toBe(
     "times out; the same prompt joins the turn",
   );

@@ -70,7 +70,7 @@ describe.skipIf(isMissing)("a sandboxed command", () => {
     expect(await bash(script)).toMatchObject({ exitCode: 0, stdout: "text\nchild\nfirst\nnode\npair\n", stderr: "warning\n" });
   });
 
-  it("starts where it is told, and writes where the thread lives", async () => {
+  it("starts in the given folder, and writes in the thread's folder", async () => {
     mkdirSync(path.join(folder, "elsewhere"));
     const result = await bash(`pwd; touch here; touch ${workspace}/there`, { cwd: path.join(folder, "elsewhere") });
     expect(result).toMatchObject({
@@ -247,7 +247,7 @@ describe.skipIf(isMissing)("a command that never runs", () => {
 });
 
 describe.skipIf(isMissing)("where no sandbox works", () => {
-  it("nothing runs but what has full access, and the reason is told", async () => {
+  it("only commands with full access run, and the reason is reported", async () => {
     const program = path.join(folder, "report.mjs");
     await bundle("sandboxReport.ts", program);
     const outer = [

@@ -70,7 +70,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     expect((await server.ask({ path: "/sessions" })).body).toMatchObject({ sessions: [] });
   });
 
-  it("that only its header names is told what is missing", async () => {
+  it("that only its header names gets the name of the missing field", async () => {
     await using server = await startHttpServer();
     const headers = { "mcp-protocol-version": "2026-07-28" };
     const bare = await server.ask({ headers, message: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
@@ -88,7 +88,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     expect([response.status, response.body]).toMatchObject([400, { error: { code: -32600 } }]);
   });
 
-  it("may be a notification, which is taken without a word", async () => {
+  it("may be a notification, which is accepted without a response", async () => {
     await using server = await startHttpServer();
     const message = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1, _meta: claimMeta() } };
     const reply = await server.ask({ ...DISCOVER, message });
@@ -221,7 +221,7 @@ describe.concurrent("tasks, over HTTP", () => {
     });
   }, 30_000);
 
-  it("are interrupted by a server that is told to end, which lets listeners go politely", async () => {
+  it("are interrupted when the server is told to end, and listeners end with a result", async () => {
     await using server = await startHttpServer({ config: TASKS_SOON, http: "shutdown_grace_seconds = 0.2" });
     const { body } = await server.ask(codexCall({ prompt: "!hang" }, { capabilities }));
     const taskId = valueAt(body, "result.taskId");

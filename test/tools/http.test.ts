@@ -137,7 +137,7 @@ describe.concurrent("data of the whole server", () => {
     expect(await call(root, "codex-account", { action: "logout" })).toEqual(refused(expect.stringContaining("needs no login")));
   });
 
-  it("the state of the login and the models are told to every caller", async () => {
+  it("every caller gets the state of the login and the models", async () => {
     const alice = await openSession(ALICE);
     expect(await call(alice, "codex-account", { action: "state" })).toMatchObject({ structuredContent: { kind: "none" } });
     expect(await call(alice, "codex-models", {})).toMatchObject({ structuredContent: { models: [{ isDefault: true }] } });

@@ -90,7 +90,7 @@ describe.concurrent("threads", () => {
 });
 
 describe.concurrent("a turn", () => {
-  it("that runs takes more to consider, and its call is answered with what comes of it", async () => {
+  it("that runs accepts further input, and its call is answered with the result", async () => {
     await using pair = await startNative();
     const { server } = pair;
     const untilTold = "!shell until test -e go; do sleep 0.05; done\n!say alone";
@@ -239,7 +239,7 @@ describe.runIf(sandbox.backend !== "none").concurrent("a command", () => {
 });
 
 describe.concurrent("the rest", () => {
-  it("models and settings are told, secrets masked", async () => {
+  it("models and settings are shown, with secrets masked", async () => {
     await using pair = await startNative({ config: 'experimental_bearer_token = "tok-secret-0123456789"\n' });
     const { server } = pair;
     expect(await call(server, "codex-models", {})).toMatchObject({ structuredContent: { models: [{ isDefault: true }] } });

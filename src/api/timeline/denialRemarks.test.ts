@@ -9,7 +9,7 @@ const REMARKS = [
   denialRemark("`rm a`", { kind: "denied", by: "deadline" }) ?? "",
 ];
 
-it("the reason of a denial that the server told Codex is a notice, and not a message of the user", () => {
+it("the reason of a denial, which the server sends to Codex, is a notice and not a message of the user", () => {
   const live = new TurnItems({ threadId: newThreadId(), turnId: "t1", ranMs: () => 1 });
   const stored = new StoredItems();
   stored.take({ type: "turnStarted", at: undefined });

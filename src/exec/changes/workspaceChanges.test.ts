@@ -259,7 +259,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(files).toEqual(["folder", "add b.txt +undefined -undefined", "update a.txt +undefined -undefined"]);
   });
 
-  it("what the agent patched where git does not look is told, unless it was put back", async () => {
+  it("patched files that git does not see are reported, unless they were restored", async () => {
     repository({ "a.txt": "1\n", "kept.txt": "1\n", ".gitignore": "ignored*\n" });
     const outside = path.join(folder, `outside${count}.txt`);
     const names = ["a.txt", "ignored.txt", "ignored-again.txt", "kept.txt", "passing.txt"];
@@ -277,7 +277,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(files).toEqual(["git", `add ${path.relative(work, outside)} +1 -0`, "add ignored.txt +1 -0", "update a.txt +1 -1"]);
   });
 
-  it("what the agent patched below a link is told once", async () => {
+  it("a file that was patched through a link is reported once", async () => {
     repository({ "a.txt": "1\n" });
     const link = path.join(folder, `link${count}`);
     symlinkSync(work, link);
@@ -285,7 +285,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(await told(() => put("a.txt", "2\n"), { cwd: link, patches })).toEqual(["git", "update a.txt +1 -1"]);
   });
 
-  it("what changes in its submodules is told, with its lines; a folder that only claims to be one is none", async () => {
+  it("changes in its submodules are reported with their lines; a folder that only claims to be a submodule is none", async () => {
     const other = otherRepository();
     repository({ "a.txt": "1\n", "false/.keep": "" });
     git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "deep/sub");

@@ -36,7 +36,7 @@ it("a program that a command can have planted is passed over, however PATH leads
   expect([found.find("tool"), found.all("tool"), programs(traps).find("tool")]).toEqual([honest, [honest], undefined]);
 });
 
-it("what is passed over can be told", () => {
+it("rejected programs can be reported", () => {
   const planted = program("work/node_modules/.bin/tool");
   expect(programs(["~/work/node_modules/.bin"]).distrusted("tool")).toEqual([planted]);
 });

@@ -5,7 +5,7 @@ function settingsIn(...lines: readonly string[]): string[] {
   return [...gitSettings(lines.join("\n"))].map(({ section, key, value }) => `${section}|${key}|${value}`);
 }
 
-it("settings are told with their section, as git writes them", () => {
+it("settings are returned with their section, as git writes them", () => {
   const lines = [
     "[core]",
     "\tbare = false",

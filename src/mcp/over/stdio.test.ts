@@ -201,7 +201,7 @@ describe("closing", () => {
     await expect(closing).resolves.toBeUndefined();
   });
 
-  it("is done as soon as the last bytes are taken, however few they are", async () => {
+  it("ends as soon as the last bytes are read, however few they are", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const output = new SlowOutput({ highWaterMark: MiB });
     const wire = new StreamWire(new PassThrough(), outputTo(output));

@@ -207,7 +207,7 @@ describe("a client that answers before a person can have read the question", () 
     expect([first?.subject.callId, await next]).toEqual(["one", { kind: "approved", by: "tool" }]);
   });
 
-  it("is taken at its word as recorded", async () => {
+  it("is treated as a person's answer in the recorded style", async () => {
     await using step = new Doorstep({ results: "recorded" });
     expect(await answered(step, { action: "cancel" }, 5)).toEqual({ kind: "denied", by: "elicitation" });
     expect(await answered(step, { action: "decline" }, 5)).toEqual({ kind: "denied", by: "elicitation" });

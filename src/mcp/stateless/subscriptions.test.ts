@@ -41,7 +41,7 @@ function reader(id: number) {
 const news = (topic: string, state: number) => ({ topic, method: "changed", params: { topic, state } });
 const told = (topic: string, state: number) => `changed {"topic":"${topic}","state":${state},"_meta":{"${META.subscriptionId}":1}}`;
 
-it("a reader that is behind hears of each topic once, how it is by then", async () => {
+it("a slow reader gets one notification for each topic, with the latest state", async () => {
   const subscriptions = new Subscriptions();
   const { heard, request, stopReading } = reader(1);
   using subscription = subscriptions.open(request, ["a", "b"]);

@@ -232,7 +232,7 @@ describe("a task", () => {
 });
 
 describe("a client that listens to its tasks", () => {
-  it("hears what each is at once, then every change, under the id of its request", async () => {
+  it("gets the state of each at once, then every change, under the id of its request", async () => {
     await using client = new StatelessClient();
     const taskId = await beginAsking(client);
     const abort = new AbortController();
@@ -256,7 +256,7 @@ describe("a client that listens to its tasks", () => {
     expect(client.told.length).toBe(told);
   });
 
-  it("does not hear of tasks of others, nor without the extension", async () => {
+  it("gets nothing about tasks of others, and nothing without the extension", async () => {
     await using client = new StatelessClient();
     const taskId = await beginAsking(client, "ada");
     const listen = (options: object) => client.ask("subscriptions/listen", { notifications: { taskIds: [taskId] } }, options);

@@ -35,7 +35,7 @@ function complaintAbout(args: unknown): string {
 }
 
 describe("good arguments", () => {
-  it("are taken as they are, all of them", () => {
+  it("are all accepted unchecked", () => {
     const all = {
       prompt: "go",
       model: "mock",

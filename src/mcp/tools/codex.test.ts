@@ -183,7 +183,7 @@ describe("the folder of a call", () => {
     expect(client.notified("codex/event")).toEqual([]);
   });
 
-  it("is taken as it is with the tools of Codex 0.92.0", async () => {
+  it("is accepted unchecked by the tools of Codex 0.92.0", async () => {
     await using client = new MemorySession({ sets: ["codex-original"] });
     expect(await client.call("codex", { prompt: "!say ok", cwd: "gone" })).toMatchObject({ structuredContent: { content: "ok" } });
   });

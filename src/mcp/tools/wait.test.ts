@@ -158,7 +158,7 @@ describe("codex-wait", () => {
     expect(valueAt(await after.call("codex-wait", { threadId }), "structuredContent.content")).toBe("one");
   });
 
-  it("is told that somebody stopped the turn, and how to go on", async () => {
+  it("reports that somebody stopped the turn, and how to go on", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
     const waiting = client.call("codex-wait", { threadId });
@@ -296,7 +296,7 @@ describe("a client that times out", () => {
     expect(valueAt(list, "structuredContent.threads.length")).toBe(1);
   });
 
-  it("and joins its turn while it runs is told so in both parts of the result", async () => {
+  it("and joins its running turn learns it from both parts of the result", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "first", reason: TIMED_OUT });
     const joined = await client.call("codex", { prompt: HELD, wait: 0 });

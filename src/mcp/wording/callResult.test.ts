@@ -152,7 +152,7 @@ describe("the result of a turn with a denied question", () => {
     expect(nextAfter("denied", by)).toMatch(/^What was denied was denied because nobody could be asked\. .*--approval-fallback hold/);
   });
 
-  it("leaves it at that where somebody decided, or where it was allowed", () => {
+  it("adds nothing if somebody decided, or if it was allowed", () => {
     expect([nextAfter("denied", "elicitation"), nextAfter("denied", "tool"), nextAfter("approved", "fallback")]).toEqual([
       undefined,
       undefined,

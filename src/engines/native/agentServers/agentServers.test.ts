@@ -191,7 +191,7 @@ describe("a server program", () => {
     expect(seen).toEqual({ HOME: "/home/me", TZ: "Asia/Tokyo", WANTED: "yes", WRITTEN: "$HOME", ...inside });
   });
 
-  it("cannot be given another mark of the turn by its entry, and has the strictest when nobody knows", async () => {
+  it("gets no other mark of the turn through its entry, and the strictest mark if the turn's is unknown", async () => {
     const other = { CODEX_MCP_INSIDE: "1;danger-full-access" };
     const settings = programServer("s", OFFICIAL, { envVars: ["CODEX_MCP_INSIDE"], env: other });
     await using servers = openServers([settings], { env: { ...process.env, ...other } });

@@ -220,7 +220,7 @@ describe("a provider that is in trouble", () => {
   });
 });
 
-describe("a caller who has had enough", () => {
+describe("a caller that cancels", () => {
   const reason = new Error("the turn was interrupted");
 
   async function takeAll(baseUrl: string, signal: AbortSignal, onBatch: (batch: readonly ModelEvent[]) => void): Promise<void> {

@@ -45,7 +45,7 @@ it("a login with a token has the token's identity until it ends", async () => {
   expect(logins.recall(cookieOf(header))).toBeUndefined();
 });
 
-it("a cookie counts for the user whose browser got it, and nobody can log in twice with a code while that user is looked up", async () => {
+it("a cookie is valid only for the user whose browser got it, and a code cannot be used twice while that user is looked up", async () => {
   let user: number | string = 1_000;
   const logins = new BrowserLogins({ ownUser: OWN_USER, port: () => 1, userOf: async () => user });
   const { code } = logins.newCode();
@@ -66,7 +66,7 @@ it("a cookie of the same name that another server has set does not hide the righ
   expect(logins.recall(both)).toBeUndefined();
 });
 
-it("of one principal's logins only the newest are kept, and nobody else's end for them", async () => {
+it("only the newest logins of a principal are kept, and no other principal's login ends for them", async () => {
   const logins = new BrowserLogins({ ownUser: OWN_USER, port: () => 1, userOf });
   const others = await logins.byToken(requestWith({ authorization: "Bearer b" }), "bob");
   const own = [];

@@ -70,7 +70,7 @@ it("keys for an unknown key are asked for twice a minute at most", async () => {
   expect([await second, await keys.newer(), asked.length]).toEqual(["new", undefined, 2]);
 });
 
-it("while there are no keys, the issuer is asked every five seconds and the failure told in between", async () => {
+it("while there are no keys, the issuer is asked every five seconds, and requests in between get the failure", async () => {
   const { clock, asked, keys } = stage();
   const first = keys.current();
   asked[0]?.reject(new Error("refused"));

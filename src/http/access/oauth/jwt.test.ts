@@ -56,7 +56,7 @@ describe("a signed token", () => {
     expect(await verifyJwt(await tokenOf(second.privateKey, { alg: "ES256", kid: "1" }), keys, SETTINGS)).toEqual({ kind: "unknown" });
   });
 
-  it("with an unknown key is told apart, so that newer keys can be loaded", async () => {
+  it("with an unknown key is reported as such, so that newer keys can be loaded", async () => {
     const { privateKey, jwk } = await keyPair("ES256");
     const token = await tokenOf(privateKey, { alg: "ES256", kid: "new" });
     expect(await verifyJwt(token, readKeySet({ keys: [{ ...jwk, kid: "old" }] }), SETTINGS)).toEqual({ kind: "no such key" });

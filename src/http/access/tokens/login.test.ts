@@ -95,7 +95,7 @@ it("a server without tokens does not mind one", async () => {
 
 // On other systems a machine has only one loopback address.
 describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
-  it("further ones from that address are turned away, and the right one is taken from everywhere", async () => {
+  it("further ones from that address are refused, and the correct one is accepted from everywhere", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     for (let guess = 0; guess < 10; guess++) expect((await server.ask(bearer(WRONG))).status).toBe(401);
     const { status, headers, body } = await server.ask(bearer(WRONG));
@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
     expect(server.reports).toEqual(["too many wrong tokens from 127.0.0.1; further ones from there are refused for a minute"]);
   });
 
-  it("requests without one are still told what to send", async () => {
+  it("requests without a token still get the challenge", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     await Promise.all(Array.from({ length: 10 }, () => server.ask(bearer(WRONG))));
     expect((await server.ask()).status).toBe(401);

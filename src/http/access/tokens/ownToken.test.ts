@@ -29,7 +29,7 @@ it("is another when others may have read it", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-it("is not taken from where a link leads", () => {
+it("is not read through a link", () => {
   const home = newHome();
   writeFileSync(path.join(home, "planted"), "local planted-token-of-somebody operator\n", { mode: 0o600 });
   mkdirSync(path.join(home, "mcp-server"));

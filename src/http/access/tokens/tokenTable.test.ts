@@ -19,7 +19,7 @@ describe("a table of tokens", () => {
     expect(table.find(ADA.token)).toEqual({ principal: "ada", scopes: ["call"] });
   });
 
-  it("gives a token without a name a principal of its own, the same after a restart, from which the token cannot be told", () => {
+  it("gives a token without a name a principal of its own, which stays the same after a restart and does not reveal the token", () => {
     const unnamed = ["an-unnamed-token-001", "an-unnamed-token-002"].map((token) => ({ token, scopes: [] }));
     const [first, second] = unnamed.map(({ token }) => new TokenTable(unnamed).find(token)?.principal);
     expect(first).toMatch(/^token-[0-9a-f]{16}$/);

@@ -294,7 +294,7 @@ describe("kept messages", () => {
     expect(box.counts.dropped).toBeGreaterThan(200);
   });
 
-  it("is let go of after a while, except what belongs to requests that still run or waits to be taken", async () => {
+  it("is dropped after a while, except messages of running requests and those that wait for a stream", async () => {
     const box = makeOutbox();
     box.send("done", news(1));
     box.send("result", answer(1));

@@ -57,7 +57,7 @@ describe("headers of a request without a session", () => {
     expect(check({ ...RIGHT, [name]: value })).toBe(-32020);
   });
 
-  it("a value that only looks encoded is taken as it is", () => {
+  it("a value that only looks encoded is used as it is", () => {
     const literal = { ...CALL, params: { ...CALL.params, arguments: { region: "=?base64?SGk=", count: 3 } } };
     expect(check({ ...RIGHT, "mcp-param-region": "=?base64?SGk=" }, literal)).toBe("fits");
   });

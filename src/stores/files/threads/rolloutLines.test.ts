@@ -123,7 +123,7 @@ it("usage is kept", () => {
   ]);
 });
 
-it("what can be told again from the items leaves no line", () => {
+it("an event that can be rebuilt from the items leaves no line", () => {
   expect(
     linesFor(
       { type: "threadConfigured", threadId: newThreadId(), settings: settingsIn("/"), recordPath: undefined },

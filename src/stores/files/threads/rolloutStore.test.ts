@@ -284,7 +284,7 @@ describe("when a writer dies or the disk fails", () => {
     expect(await saidIn(store, id)).toEqual(["two"]);
   });
 
-  it("a batch that only half fits is taken back whole, and the thread goes on when there is room", async () => {
+  it("a batch that only half fits is removed completely, and the thread goes on when there is space", async () => {
     using home = tempHome();
     const id = newThreadId();
     await using writer = new WriterProcess({ program, codexHome: home.path, threadId: id, fileLimitKiB: 8 });
