@@ -1,6 +1,12 @@
-import { afterEach, expect, it, vi } from "vitest";
-import { newThreadId, timeOfUuid } from "./ids.js";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { timeOfUuid } from "./ids.js";
 
+/** From a fresh module: ids never go back in time, and test files share modules. */
+let newThreadId: () => string;
+beforeEach(async () => {
+  vi.resetModules();
+  ({ newThreadId } = await import("./ids.js"));
+});
 afterEach(() => vi.useRealTimers());
 
 it("a thread's id is a version 7 UUID that tells when it was made", () => {

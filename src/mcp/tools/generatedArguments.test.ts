@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { bentObject, strangeText, strangeValue } from "../../../test/fuzz/invent.js";
 import { MemoryAgent } from "../../../test/support/memory/memoryAgent.js";
 import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
@@ -208,11 +208,12 @@ async function answerTo(session: MemorySession, name: string, args: unknown): Pr
 }
 
 let ground: Ground;
-beforeAll(async () => {
+// For each tool anew: some calls stop the running turns that others need.
+beforeEach(async () => {
   ground = new Ground();
   await ground.prepare();
 });
-afterAll(() => ground[Symbol.asyncDispose]());
+afterEach(() => ground[Symbol.asyncDispose]());
 
 const DECLARATIONS = toolsOf(["codex", "extras"]).map(({ declaration }) => declaration);
 
