@@ -78,12 +78,9 @@ export const READERS: Readonly<Record<string, string>> = {
   "stores/files/namedSessions.ts": "our own notes below CODEX_HOME",
   "stores/files/owners.ts": "our own notes below CODEX_HOME",
   "server/apiEntry.ts": "the console, part of the package",
-  "stores/files/threads/rolloutMoments.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutPaths.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/shelfPack.ts": "our own index below CODEX_HOME",
   "stores/files/threads/packWriter.ts": "our own index below CODEX_HOME, to write it",
-  "stores/files/threads/rolloutReader.ts": "rollouts, found below CODEX_HOME",
-  "stores/files/threads/shownEvents.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutFile.ts": "rollouts, to append to",
   "stores/files/sharedSecret.ts": "our own secret below CODEX_HOME",
   "stores/files/tasks.ts": "our own notes below CODEX_HOME",
@@ -101,7 +98,7 @@ export const STILL_OPEN: StillOpen = {
   mutualFolders: [],
   namesExportedTwice: [],
   longFiles: [],
-  scrapCount: 10,
+  scrapCount: 9,
 };
 
 interface StillOpen {

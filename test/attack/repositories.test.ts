@@ -163,7 +163,7 @@ describeAttacks("a caller", [
       for (const cwd of EXECUTED) {
         const act = `cd ${ground.workspace}; ${PLANT_ALL}`;
         await alice.ask("execOneOffCommand", {
-          ...{ command: ["bash", "-c", act] },
+          command: ["bash", "-c", act],
           cwd: ground.inWorkspace(cwd),
           sandboxPolicy: { mode: "workspace-write" },
         });
