@@ -1,8 +1,12 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { PassThrough } from "node:stream";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { tempHome } from "../../../../test/support/threads/rollouts.js";
 import { Redactor } from "../../../observability/redact.js";
-import { appServerEnvironment, StderrReader } from "./appServerProcess.js";
+import { appServerEnvironment, StderrReader, startAppServerProcess } from "./appServerProcess.js";
+import { AppServerGone } from "./errors.js";
 
 const NEEDED = {
   HOME: "/home/u",
@@ -69,4 +73,26 @@ it("endless stderr is logged for a while, and its last lines are still kept", as
 it("a line without end is not kept", async () => {
   const { lines } = await read("x".repeat(100_000), "\nafter\n");
   expect(lines).toEqual(["codex: a line of 100000 characters", "codex: after"]);
+});
+
+describe.skipIf(process.platform === "win32")("the reason of an end", () => {
+  /** A program that writes a warning, then ends by itself as told. */
+  async function reasonAfter(ending: string): Promise<string> {
+    using home = tempHome();
+    const program = path.join(home.path, "codex");
+    writeFileSync(program, `#!/bin/sh\necho 'warning: something else.' >&2\n${ending}\n`, { mode: 0o755 });
+    const env = { PATH: process.env["PATH"] };
+    const child = await startAppServerProcess({ program, env, cwd: home.path, settings: [], report: () => {} });
+    const { message } = await child.gone;
+    await child.close(new AppServerGone("closed"));
+    return message;
+  }
+
+  it.each([
+    ["kill -KILL $$", "The Codex process was ended by SIGKILL."],
+    ["kill -ABRT $$", "The Codex process was ended by SIGABRT: warning: something else."],
+    ["exit 3", "The Codex process exited with code 3: warning: something else."],
+  ])("after %s", async (ending, reason) => {
+    expect(await reasonAfter(ending)).toBe(reason);
+  });
 });

@@ -99,6 +99,14 @@ export class AppServerProcess {
     await this.#life;
   }
 
+  #howItEnded(): string {
+    const { exitCode, signalCode } = this.#child;
+    // SIGKILL lets a program say nothing more: its last line is about something else.
+    if (signalCode === "SIGKILL") return "was ended by SIGKILL";
+    if (signalCode !== null) return `was ended by ${signalCode}${this.#stderr.lastWords}`;
+    return `${exitCode === null ? "closed its output" : `exited with code ${exitCode}`}${this.#stderr.lastWords}`;
+  }
+
   #leave(reason: AppServerGone): void {
     this.#state = "leaving";
     this.#gone.resolve(reason);
@@ -108,7 +116,7 @@ export class AppServerProcess {
     await Promise.race([this.#exitCode, this.#outputEnded, this.#gone.promise]);
     if (this.#state === "running") {
       await endsWithin(DRAIN_MS, Promise.all([this.#exitCode, this.#outputEnded]));
-      this.#leave(new AppServerGone(`The Codex process ${howItEnded(this.#child)}${this.#stderr.lastWords}.`));
+      this.#leave(new AppServerGone(`The Codex process ${this.#howItEnded()}.`));
     }
     this.#child.stdin.end();
     const tree = { pid: this.pid, containment, firstProcess: () => undefined, exitCode: this.#exitCode };
@@ -119,11 +127,6 @@ export class AppServerProcess {
 }
 
 const ITS_END_TELLS = () => {};
-
-function howItEnded({ exitCode, signalCode }: ChildProcessWithoutNullStreams): string {
-  if (signalCode !== null) return `was ended by ${signalCode}`;
-  return exitCode === null ? "closed its output" : `exited with code ${exitCode}`;
-}
 
 interface AppServerNeeds {
   /** Absent where PATH is used unchanged. */
