@@ -99,10 +99,10 @@ function repository(files: Readonly<Record<string, string>>): void {
 /** The receipt for the changes that `change` makes. */
 async function told(
   change: () => void,
-  options: { cwd?: string; patches?: ChangedFiles["list"]; withinMs?: number } = {},
+  options: { cwd?: string; patches?: ChangedFiles["list"]; withinMs?: number; looking?: LookingHost } = {},
 ): Promise<unknown> {
-  const { cwd = work, patches = [], withinMs = 20_000 } = options;
-  const changes = new WorkspaceChanges(host, { cwd, sinceMs: Date.now(), lookingFor: undefined });
+  const { cwd = work, patches = [], withinMs = 20_000, looking = host } = options;
+  const changes = new WorkspaceChanges(looking, { cwd, sinceMs: Date.now(), lookingFor: undefined });
   await changes.before();
   change();
   const files = await changes.after({ withinMs, patches });
@@ -193,10 +193,10 @@ describe.runIf(canSandbox)("in a repository", () => {
     repository({ "a.txt": "1\n", "gone/x.txt": "1\n", "mine.txt": "1\n" });
     put("mine.txt", "2\n");
     put("untracked.txt", "1\n");
-    await eventually("a later file time, which is coarser than the clock", () => {
+    await eventually("a file time that is later than the coarse clock of files can hide", () => {
       const probe = path.join(folder, "probe");
       writeFileSync(probe, "");
-      return statSync(probe).mtimeMs > statSync(path.join(work, "untracked.txt")).mtimeMs || undefined;
+      return statSync(probe).mtimeMs > statSync(path.join(work, "untracked.txt")).mtimeMs + 20 || undefined;
     });
     const files = await told(() => {
       put("a.txt", "1\n2\n");
@@ -303,6 +303,39 @@ describe.runIf(canSandbox)("in a repository", () => {
       writeFileSync(path.join(other, "s.txt"), "2\n");
     });
     expect(files).toEqual(["git", "add deep/sub/new.txt +1 -0", "add false/s.txt +1 -0", "update deep/sub/s.txt +1 -0"]);
+  });
+
+  describe("a submodule in which git is slow", () => {
+    /** Git hangs in the submodule at its runs with these numbers, from 1. */
+    function slowIn(inner: string, runs: readonly number[]): LookingHost {
+      let run = 0;
+      const sandbox = async () => {
+        const real = await host.sandbox();
+        const wrap: typeof real.wrap = (argv, options) => {
+          const hangs = options.workspace === inner && runs.includes(++run);
+          return real.wrap(hangs ? ["/bin/sleep", "60"] : argv, options);
+        };
+        return { backend: real.backend, wrap } as typeof real;
+      };
+      return { ...hostParts, sandbox };
+    }
+
+    const change = () => put("sub/s.txt", "2\n");
+
+    beforeEach(() => {
+      repository({ "a.txt": "1\n" });
+      git("-c", "protocol.file.allow=always", "submodule", "add", "-q", otherRepository(), "sub");
+      git("commit", "-q", "-a", "-m", "second");
+    });
+
+    it("before the turn is examined at the end", async () => {
+      const files = await told(change, { looking: slowIn(path.join(work, "sub"), [1]) });
+      expect(files).toEqual(["git", "update sub/s.txt +1 -1"]);
+    });
+
+    it("at the end is unknown, and not without changes", async () => {
+      expect(await told(change, { looking: slowIn(path.join(work, "sub"), [2]), withinMs: 3_000 })).toBe("unknown");
+    });
   });
 
   it("a submodule that the turn removes does not hide the other changes", async () => {

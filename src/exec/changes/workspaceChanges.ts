@@ -99,12 +99,14 @@ export class WorkspaceChanges {
     return Repository.open(folder, this.#host, this.#place.lookingFor).catch(() => undefined);
   }
 
-  /** Undefined when git fails or takes too long. */
+  /** Undefined when git fails. */
   async #lookAtRepository(repository: Repository, signal: AbortSignal): Promise<FirstLook | undefined> {
     const { root, isSmall } = repository;
-    // Examining a large repository twice would delay the caller too much: it is examined once, at the end.
-    if (!isSmall) return { repository, marks: new Map(), texts: new Map(), root, isComplete: false };
+    const onlyAtTheEnd = { repository, marks: new Map(), texts: new Map(), root, isComplete: false };
+    // Examining a large repository twice would delay the caller too much.
+    if (!isSmall) return onlyAtTheEnd;
     const dirty = await repository.dirtyPaths(signal).catch(() => undefined);
+    if (!dirty && signal.aborted) return onlyAtTheEnd;
     if (!dirty) {
       repository.close(this.#host);
       return undefined;
@@ -135,9 +137,10 @@ export class WorkspaceChanges {
   async #compare(first: FirstLook, signal: AbortSignal, byPatches: ChangedFiles): Promise<ChangedFiles | undefined> {
     const { repository, root, inner = [] } = first;
     if (repository) {
-      // A submodule that the turn removed fails by itself: the other looks still end.
+      // A submodule that the turn removed fails by itself: the other looks still end. Without time, its changes are not known.
       const found = await Promise.all([first, ...inner].map((look) => this.#foundIn(look, signal).catch(() => undefined)));
-      if (found[0] === undefined) return signal.aborted ? undefined : byPatches;
+      if (signal.aborted && found.includes(undefined)) return undefined;
+      if (found[0] === undefined) return byPatches;
       const list = found.flatMap((files) => files ?? []);
       return { from: "git", list: [...list, ...(await this.#unseen(repository, { found: list, patches: byPatches.list, signal }))] };
     }
