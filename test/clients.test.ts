@@ -57,7 +57,16 @@ describe.concurrent.each(Object.entries(OFFICIAL_CLIENTS))("the packed server wi
     await using stage = await setStage();
     await using connection = await connect(programOn(stage));
     const messages: unknown[] = [];
-    await connection.call("codex", { prompt: "!plan look|answer\n!slow 5 200" }, { onprogress: ({ message }) => messages.push(message) });
+    const abort = new AbortController();
+    const call = connection.call(
+      "codex",
+      { prompt: "!plan look|answer\n!slow 1000 200" },
+      { onprogress: ({ message }) => messages.push(message), signal: abort.signal },
+    );
+    const ended = expect(call).rejects.toThrow();
+    await eventually("three messages", () => messages.length >= 3 || undefined);
+    abort.abort("seen");
+    await ended;
     expect(messages).toEqual([expect.stringMatching(/^Thread [0-9a-f-]{36}: Thinking$/), "Plan: look", "Writing the answer"]);
     expect(connection.complaints).toEqual([]);
   });

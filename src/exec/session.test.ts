@@ -51,8 +51,11 @@ describe("a command that ends in time", () => {
 describe("a command that keeps running", () => {
   it("has a number between 1000 and 99999, and is asked again for what it says", async () => {
     const { report } = await sessions.start(bash("echo first; read line; echo second $line"), { ...SOON, stdin: "pipe" });
-    expect(report).toMatchObject({ output: "first\n", exitCode: undefined });
     const id = report.sessionId ?? 0;
+    let { output } = report;
+    // A busy machine starts the shell later.
+    while (output === "") ({ output } = await sessions.write(id, "", SOON));
+    expect([output, report.exitCode]).toEqual(["first\n", undefined]);
     expect([id >= 1_000 && id <= 99_999, sessions.size]).toEqual([true, 1]);
     expect(await sessions.write(id, "line\n", IN_TIME)).toMatchObject({ output: "second line\n", sessionId: undefined, exitCode: 0 });
     expect(sessions.size).toBe(0);

@@ -84,7 +84,9 @@ describeAttacks("a caller", [
     on: "port",
     attempt: async (_, victim) => {
       using alice = await victim.as("alice");
-      await alice.turn("!say done", { config: Object.fromEntries(Array.from({ length: MANY_KEYS }, (_key, at) => [`a.k${at}`, 0])) });
+      const config = Object.fromEntries(Array.from({ length: MANY_KEYS }, (_key, at) => [`a.k${at}`, 0]));
+      // The server may close the connection before everything was sent.
+      await alice.turn("!say done", { config }).catch(() => {});
     },
     standIn: (ground) => tryNaively(ground, `let tree = {}; for (let at = 0; at < ${MANY_KEYS}; at++) tree = { ...tree, ["k" + at]: 0 };`),
     gained: isStopped,
