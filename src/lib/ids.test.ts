@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { timeOfUuid } from "./ids.js";
 
-/** From a fresh module: ids never go back in time, and test files share modules. */
+/** From a fresh module, which no other test file gets: ids never go back in time, and test files share modules. */
 let newThreadId: () => string;
 beforeEach(async () => {
   vi.resetModules();
   ({ newThreadId } = await import("./ids.js"));
 });
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.resetModules();
+});
 
 it("a thread's id is a version 7 UUID that tells when it was made", () => {
   vi.useFakeTimers({ now: Date.UTC(2099, 0, 1), toFake: ["Date"] });

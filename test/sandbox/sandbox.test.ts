@@ -290,6 +290,14 @@ describe.skipIf(isMissing)("where no sandbox works", () => {
   });
 });
 
+it("all sandboxes of a process share one exit listener", async () => {
+  const before = process.listenerCount("exit");
+  const opened = await Promise.all([1, 2, 3].map(() => openSandbox({ env: process.env, writable: new WritablePlaces([]) })));
+  const during = process.listenerCount("exit");
+  for (const each of opened) each.close();
+  expect([during, process.listenerCount("exit")]).toEqual([before, before]);
+});
+
 it.skipIf(isMissing)("full access is full access, in a PID namespace", async () => {
   const target = path.join(folder, "outside");
   const result = await bash(`echo x > ${target}; ls -d /proc/[0-9]* | wc -l`, { policy: { type: "danger-full-access" } });

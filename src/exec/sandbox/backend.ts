@@ -60,12 +60,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     for (const launch of open) launch.release();
     placeholders.close();
   };
-  const tidyUpAtExit = () => {
-    // The commands that a placeholder protects against must end before it is removed.
-    endAllAtOnce();
-    tidyUp();
-  };
-  process.once("exit", tidyUpAtExit);
+  const forget = tidiedUpAtExit(tidyUp);
   const launchConfined = (command: ConfinedCommand, { policy, workspace, guarded = [], caller, workRoots }: WrapOptions): Launch => {
     const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, serverEnv };
     switch (probed.backend) {
@@ -85,7 +80,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     detail: detailOf(probed),
     fullAccess: fullAccess.kind,
     close() {
-      process.off("exit", tidyUpAtExit);
+      forget();
       // All commands should have ended by now; a forgotten one must not continue without protection.
       if (open.size > 0) endAllAtOnce();
       tidyUp();
@@ -101,6 +96,24 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       return unlimited ? launch : withProcessLimit(launch, limits);
     },
   };
+}
+
+const openSandboxes = new Set<() => void>();
+
+/** Runs the function when this process exits, until the returned function is called. One listener serves all sandboxes. */
+function tidiedUpAtExit(tidyUp: () => void): () => void {
+  if (openSandboxes.size === 0) process.once("exit", tidyUpAll);
+  openSandboxes.add(tidyUp);
+  return () => {
+    openSandboxes.delete(tidyUp);
+    if (openSandboxes.size === 0) process.off("exit", tidyUpAll);
+  };
+}
+
+function tidyUpAll(): void {
+  // The commands that a placeholder protects against must end before it is removed.
+  endAllAtOnce();
+  for (const tidyUp of openSandboxes) tidyUp();
 }
 
 const PLAIN: ProbedContainment = { kind: "plain" };
