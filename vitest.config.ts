@@ -33,6 +33,8 @@ export default defineConfig({
     // For a busy machine: a test that waits for nothing takes no longer.
     testTimeout: onlyAttacks || onlyBrowser ? 90_000 : 60_000,
     hookTimeout: 60_000,
+    // Polling ends with the condition; the usual second is too short when the machine is busy.
+    expect: { poll: { timeout: 45_000 } },
     pool: "forks",
     // Files share the modules that a worker has loaded: loading them for each of 350 files took as long as a third of the tests.
     isolate: false,

@@ -106,7 +106,7 @@ describe.concurrent("models", () => {
   });
 });
 
-describe.concurrent("a single command that is cancelled", { timeout: 60_000 }, () => {
+describe.concurrent("a single command that is cancelled", () => {
   const sandboxPolicy = { type: "read-only" } as const;
 
   it.each<[string, Faults]>([

@@ -100,9 +100,9 @@ describe("the methods on every transport", () => {
     using client = await open();
     const { workspace, codexHome } = server().stage;
     const sandboxPolicy = { mode: "read-only" };
-    expect(await client.request("execOneOffCommand", { command: ["echo", "hi"], timeoutMs: 5_000, cwd: workspace, sandboxPolicy })).toEqual(
-      { exitCode: 0, stdout: "hi\n", stderr: "" },
-    );
+    expect(
+      await client.request("execOneOffCommand", { command: ["echo", "hi"], timeoutMs: 45_000, cwd: workspace, sandboxPolicy }),
+    ).toEqual({ exitCode: 0, stdout: "hi\n", stderr: "" });
     expect(await client.request("setDefaultModel", { model: "gpt-5", reasoningEffort: "high" })).toEqual({});
     expect(await client.request("getUserSavedConfig")).toEqual({ config: { model: "gpt-5", modelReasoningEffort: "high", profiles: {} } });
     expect(await client.request("setDefaultModel", {})).toEqual({});

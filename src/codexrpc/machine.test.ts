@@ -8,7 +8,7 @@ it("runs one command in the sandbox it names, also one that fails, and ends one 
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const run = { cwd: agent.folder, sandboxPolicy: { mode: "danger-full-access" } };
-  expect(await resultOf(client, "execOneOffCommand", { command: ["echo", "hi"], timeoutMs: 5_000, ...run })).toEqual({
+  expect(await resultOf(client, "execOneOffCommand", { command: ["echo", "hi"], timeoutMs: 45_000, ...run })).toEqual({
     exitCode: 0,
     stdout: "hi\n",
     stderr: "",

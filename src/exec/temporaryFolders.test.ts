@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { ownRun } from "../platform/processes.js";
 import { TemporaryFolders } from "./temporaryFolders.js";
 
@@ -28,7 +28,7 @@ it("a folder exists until it is removed, and only its user may open it", async (
   const folder = folders.make();
   expect([existsSync(folder), path.dirname(folder)]).toEqual([true, path.join(home, "mcp-server/tmp")]);
   folders.remove(folder);
-  await vi.waitFor(() => expect(readdirSync(path.dirname(folder))).toEqual([]));
+  await expect.poll(() => readdirSync(path.dirname(folder))).toEqual([]);
 });
 
 it("the first one that is made sweeps those of servers that are over", async () => {
@@ -38,6 +38,6 @@ it("the first one that is made sweeps those of servers that are over", async () 
   const living = left(`${ownRun().place}.${ownRun().pid}-${ownRun().startTime}`, { ageMs: 25 * HOUR_MS });
   const folders = new TemporaryFolders(home);
   folders.remove(folders.make());
-  await vi.waitFor(() => expect([dead, lapsed].filter(existsSync)).toEqual([]));
+  await expect.poll(() => [dead, lapsed].filter(existsSync)).toEqual([]);
   expect([sleeping, living].filter((folder) => !existsSync(path.join(folder, "file")))).toEqual([]);
 });

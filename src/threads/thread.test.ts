@@ -308,7 +308,7 @@ describe("a question of the engine", () => {
   it("waits on the desk, and readers see it and its decision", async () => {
     const { turn, desk } = await asking();
     const reading = eventsOf(turn);
-    await vi.waitFor(async () => expect(await desk.pending()).toHaveLength(1));
+    await expect.poll(() => desk.pending()).toHaveLength(1);
     const [request] = await desk.pending();
     if (request) await desk.answer(request.id, { kind: "approved" });
     expect(await reading).toEqual([
@@ -322,7 +322,7 @@ describe("a question of the engine", () => {
     const withdrawal = new AbortController();
     const { turn, desk } = await asking(withdrawal.signal);
     const reading = eventsOf(turn);
-    await vi.waitFor(async () => expect(await desk.pending()).toHaveLength(1));
+    await expect.poll(() => desk.pending()).toHaveLength(1);
     withdrawal.abort(new Error("never mind"));
     expect((await reading).slice(1)).toEqual([
       {

@@ -31,7 +31,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await answer.textContent()).not.toContain("w59");
     expect(await page.locator(".facts .state").textContent()).toBe("running");
     await visitor.picture("streaming");
-    await expect.poll(() => answer.textContent(), { timeout: 10_000 }).toContain("w59");
+    await expect.poll(() => answer.textContent()).toContain("w59");
     await page.getByText("completed", { exact: true }).waitFor();
     await expect.poll(() => page.locator(".facts .state").textContent()).toBe("idle");
   });
@@ -183,7 +183,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     const answer = page.getByRole("article", { name: "Agent" });
     await expect.poll(() => answer.textContent()).toContain("w3 ");
     stage.front.cut();
-    await expect.poll(() => answer.textContent(), { timeout: 15_000 }).toContain("w79");
+    await expect.poll(() => answer.textContent()).toContain("w79");
     const words = (await answer.locator(".markdown").textContent())?.trim().split(" ");
     expect(words).toEqual(Array.from({ length: 80 }, (_, index) => `w${index}`));
   });

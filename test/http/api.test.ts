@@ -181,10 +181,9 @@ describe("events", () => {
     const { body } = await start("!shell touch asked\n!say three more words", {
       sandbox: "workspace-write",
       approvalPolicy: "untrusted",
-      wait: 2,
     });
     const { id } = body.thread;
-    expect(body.turn.status).toBe("waiting");
+    await expect.poll(async () => (await api(`/threads/${id}`)).body.state).toBe("waiting");
     const { eventsAfter, items } = (await api(`/threads/${id}/items`)).body;
     expect(items.map(({ type, status }: { type: string; status: string }) => `${type} ${status}`)).toEqual([
       "userMessage completed",

@@ -10,4 +10,4 @@ it("curl alone is enough: the lines of the example do what they say", async () =
     stdout: expect.stringMatching(/^a session of \d+ messages, and \d+ on a POST of its own\n$/),
     stderr: "",
   });
-}, 30_000);
+});

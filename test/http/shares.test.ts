@@ -53,7 +53,7 @@ const OPEN_REQUESTS: readonly (readonly [string, Take])[] = [
 ];
 
 describe("one principal takes all it can get, and another is served at once:", () => {
-  it("streams, WebSockets, calls in flight, subscriptions", { timeout: 60_000 }, async () => {
+  it("streams, WebSockets, calls in flight, subscriptions", async () => {
     await using stage = await setStage();
     const http = `max_open_requests = ${LIMIT}\nshutdown_grace_seconds = 0`;
     await using server = await startHttpServer({ stage, args: await threePrincipals(stage), http });

@@ -30,9 +30,10 @@ it("a turn whose client's connection broke, and who does not come back, ends; an
 });
 
 it("a client that comes back for its call finds it", async () => {
-  await using server = await startHttpServer({ http: IMPATIENT });
+  // On a busy machine it may take seconds to come back. The command outlasts the limit.
+  await using server = await startHttpServer({ http: "vanished_client_seconds = 5\nkeep_alive_seconds = 1" });
   const headers = await begin(server);
-  const broken = await server.stream({ headers, message: toolCall(1, { prompt: "!shell sleep 4\n!say whole" }) });
+  const broken = await server.stream({ headers, message: toolCall(1, { prompt: "!shell sleep 8\n!say whole" }) });
   await broken.step("exec_command_begin");
   const { lastEventId } = broken;
   broken.breakOff();

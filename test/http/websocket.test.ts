@@ -156,7 +156,7 @@ describe.concurrent("a WebSocket that broke", () => {
   });
 
   it("ends its session if the client does not return, however often it did before", async () => {
-    await using hasty = await startHttpServer({ http: "websocket_linger_seconds = 1" });
+    await using hasty = await startHttpServer({ http: "websocket_linger_seconds = 4" });
     using first = await openSocket(hasty.origin);
     const place = { "mcp-session-id": first.session, "last-event-id": "0" };
     first.socket.terminate();

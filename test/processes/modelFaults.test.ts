@@ -58,7 +58,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "falls silent": {
     first: (_, __, { events }) => ({ events: events.slice(0, 4), ending: "hang" }),
-    provider: [...NO_RETRIES, "stream_idle_timeout_ms = 300"],
+    provider: [...NO_RETRIES, "stream_idle_timeout_ms = 2000"],
     why: () => "stream disconnected before completion: idle timeout waiting for SSE",
   },
 };
@@ -113,7 +113,7 @@ describe.concurrent("a model that", () => {
       const beat = setInterval(() => response.write(": still here\n\n"), 20);
       response.once("close", () => clearInterval(beat));
     });
-    await using server = await startOn(`${model.origin}/v1`, [...NO_RETRIES, "stream_idle_timeout_ms = 300"]);
+    await using server = await startOn(`${model.origin}/v1`, [...NO_RETRIES, "stream_idle_timeout_ms = 2000"]);
     const call = server.call("codex", { prompt: "hi" });
     expect(await call.result()).toEqual(
       failed(await call.threadId(), "stream disconnected before completion: idle timeout waiting for SSE", "native"),

@@ -21,7 +21,7 @@ function lines(file: string): string[] {
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
 }
 
-describe.concurrent("the program of `notify`", { timeout: 60_000 }, () => {
+describe.concurrent("the program of `notify`", () => {
   it("is run for each turn that completes, with one argument after its own, and for no other turn", async ({ expect }) => {
     await using model = await startResponsesServer();
     await using stage = await setStage();

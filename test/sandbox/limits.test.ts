@@ -95,7 +95,7 @@ describe.skipIf(isMissing)("the processes of a command", () => {
       stderr: expect.stringContaining("more than 100 processes"),
     });
     expect(server.started()).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe.skipIf(isMissing)("what a command keeps in memory as files", () => {

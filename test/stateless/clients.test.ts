@@ -78,6 +78,6 @@ async function untilFound(reply: () => Promise<unknown>): Promise<unknown> {
       if (valueAt(result, "isError") === true) throw new Error("the thread is still in use");
       return result;
     },
-    { timeout: 20_000 },
+    { timeout: 45_000 },
   );
 }

@@ -119,7 +119,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     using stream = await server.stream(codexCall({ prompt: "!hang" }));
     await stream.comment();
     expect(stream.messages).toEqual([]);
-  }, 30_000);
+  });
 
   it("is cancelled when its connection closes, and what it started is gone", async () => {
     await using server = await startHttpServer();
@@ -219,7 +219,7 @@ describe.concurrent("tasks, over HTTP", () => {
     expect((await next.ask(stateless({ method: "tools/call", params: reply }))).body).toMatchObject({
       result: { structuredContent: { content: "on" } },
     });
-  }, 30_000);
+  });
 
   it("are interrupted when the server is told to end, and listeners end with a result", async () => {
     await using server = await startHttpServer({ config: TASKS_SOON, http: "shutdown_grace_seconds = 0.2" });
@@ -244,7 +244,7 @@ describe.concurrent("tasks, over HTTP", () => {
     await using next = await startHttpServer({ stage: server.running.stage });
     const later = (await next.ask(get(taskId))).body;
     expect(isRecord(later) && later["result"]).toMatchObject({ status: "completed", result: { isError: true } });
-  }, 30_000);
+  });
 });
 
 it("a WebSocket that closes cancels the requests that stand for themselves", async () => {

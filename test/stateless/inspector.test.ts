@@ -58,7 +58,7 @@ const TRANSPORTS: Readonly<Record<string, () => Promise<Surroundings>>> = {
       env: environment(stage),
       stage,
       tools: ALL_TOOL_NAMES,
-      forgetsClients: () => expect.poll(sessions, { timeout: 15_000 }).toMatchObject({ sessions: [] }),
+      forgetsClients: () => expect.poll(sessions).toMatchObject({ sessions: [] }),
       [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
     };
   },
@@ -144,7 +144,7 @@ describe
       await connections.connect("first", { ...surroundings, era });
       const begun = async () => {
         await eventually("the command", () => runsIn(stage, "inner") || undefined);
-        if (era === "modern") await expect.poll(() => tasksIn(stage), { timeout: 10_000 }).toHaveLength(1);
+        if (era === "modern") await expect.poll(() => tasksIn(stage)).toHaveLength(1);
       };
       expect(await connections.callBrokenOff("first", { tool: "codex", args: LONG, begun })).toContain("cancelled");
       // A client that disconnects does not cancel its task, and the inspector does not cancel it by itself.

@@ -200,7 +200,7 @@ describe("a client that answers before a person can have read the question", () 
   it("leaves the question to others under hold, and those that follow", async () => {
     await using step = new Doorstep({ fallback: "hold" });
     void answered(step, { action: "decline" }, 5);
-    await vi.waitFor(async () => expect(await step.desk.pending()).toHaveLength(1));
+    await expect.poll(() => step.desk.pending()).toHaveLength(1);
     const next = step.ask("two");
     const [first, second] = await step.desk.pending();
     if (second) await step.desk.answer(second.id, { kind: "approved", by: "tool" });

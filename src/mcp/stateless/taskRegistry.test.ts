@@ -56,7 +56,7 @@ async function until(
       if (typeof wanted === "string" ? form["status"] !== wanted : !wanted(form)) throw new Error(`the task is ${JSON.stringify(form)}`);
       return form;
     },
-    { timeout: 30_000, interval: 10 },
+    { timeout: 45_000, interval: 10 },
   );
 }
 

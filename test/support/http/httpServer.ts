@@ -67,7 +67,7 @@ export class HttpServer implements AsyncDisposable {
 
   /** Polls a session until the condition is true. */
   async sessionWhere(id: string | undefined, isSo: (session: SessionReport | undefined) => boolean): Promise<SessionReport | undefined> {
-    const until = performance.now() + 15_000;
+    const until = performance.now() + 45_000;
     for (;;) {
       const seen = await this.session(id);
       if (isSo(seen)) return seen;

@@ -11,7 +11,7 @@ export const MAIN = fileURLToPath(new URL("../../../dist/main.js", import.meta.u
 
 /** The deadline of every wait: long enough for a busy machine, short enough to fail with a message. */
 const PATIENCE_MS = 45_000;
-const STRAGGLERS_GRACE_MS = 2_000;
+const STRAGGLERS_GRACE_MS = 10_000;
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -66,7 +66,7 @@ describe("the scenario player", () => {
     ]);
   });
 
-  it("waits no longer for a message once another one says that it will not come", { timeout: 5_000 }, async () => {
+  it("waits no longer for a message once another one says that it will not come", { timeout: 20_000 }, async () => {
     const steps: Scenario["steps"] = [
       { send: { id: 1, method: "hello" } },
       { wait: { request: "question" }, save: { asked: "id" }, unless: { response: 1 } },

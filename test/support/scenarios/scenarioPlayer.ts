@@ -17,12 +17,12 @@ export interface PlayOptions {
 }
 
 // The recordings used longer timeouts; here an expired wait is a failure, or expected.
-const LONGEST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 30_000;
 const VAIN_WAIT_MS = 700;
 const LONGEST_SLEEP_MS = 200;
 const LONGEST_QUIET_MS = 250;
-const LONGEST_EXIT_MS = 8_000;
-const STRAGGLERS_GRACE_MS = 200;
+const LONGEST_EXIT_MS = 30_000;
+const STRAGGLERS_GRACE_MS = 3_000;
 
 /** Ends a wait whose message can no longer arrive. */
 const NOT_COMING = Symbol("not coming");

@@ -58,7 +58,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox has nothing of
     const chars = "word\n";
     const confined = await stage.use("write_stdin", { session_id: session, chars }, CONFINED);
     expect(confined.output).toBe(`write_stdin failed: process ${session} runs outside the sandbox`);
-    const free = await stage.use("write_stdin", { session_id: session, chars, yield_time_ms: 5_000 });
+    const free = await stage.use("write_stdin", { session_id: session, chars, yield_time_ms: 30_000 });
     expect(free.output).toContain("Process exited with code 0");
   });
 });

@@ -33,7 +33,7 @@ describe("exec_command", () => {
     const started = await stage.use("exec_command", args);
     const session = sessionOf(started);
     expect(typesOf(started.events)).not.toContain("commandEnded");
-    const answered = await stage.use("write_stdin", { session_id: session, chars: "word\n", yield_time_ms: 5_000 });
+    const answered = await stage.use("write_stdin", { session_id: session, chars: "word\n", yield_time_ms: 30_000 });
     expect(answered.output).toContain("Process exited with code 0");
     expect(said(answered)).toContain("got word");
     expect(answered.events.find(({ type }) => type === "commandEnded")).toMatchObject({ callId: "call_1", exitCode: 0 });

@@ -284,7 +284,7 @@ it("a sandbox that vanishes between two commands is an error for the model, and 
 describe("a command", () => {
   it("that takes too long is ended, and the model gets its output", async () => {
     await using stage = await policy("never");
-    const turn = await stage.script("echo begun; sleep 600", { with: { timeout_ms: 300 } });
+    const turn = await stage.script("echo begun; sleep 600", { with: { timeout_ms: 3_000 } });
     expect(shellOutput(turn)).toEqual({
       output: expect.stringMatching(/^command timed out after \d+ milliseconds\nbegun\n$/),
       exitCode: 124,

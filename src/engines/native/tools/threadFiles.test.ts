@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Reach } from "../../../threads/limits.js";
@@ -136,7 +136,7 @@ it("a caller's temporary folder lies where no command sees it, and is removed wi
   const tmp = files.caller()?.tmp() ?? "";
   expect([path.dirname(tmp), existsSync(tmp), files.caller()?.tmp()]).toEqual([path.join(home, "codex-home/mcp-server/tmp"), true, tmp]);
   files.close();
-  await vi.waitFor(() => expect(existsSync(tmp)).toBe(false));
+  await expect.poll(() => existsSync(tmp)).toBe(false);
 });
 
 it("a link put in the place of the thread's folder opens nothing", async () => {

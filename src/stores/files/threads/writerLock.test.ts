@@ -146,7 +146,7 @@ it.runIf(process.platform === "linux")("a killed process counts as gone before i
     claim(home.path, `${id}.${ownRun().place}.${pid}-${stat()[19]}.00000000`);
     await expect(new WriterLocks(home.path).acquire(id)).rejects.toEqual(new ThreadBusyElsewhere(id, `process ${pid}`));
     process.kill(pid, "SIGKILL");
-    await vi.waitFor(() => expect(stat()[0]).toBe("Z"));
+    await expect.poll(() => stat()[0]).toBe("Z");
     (await new WriterLocks(home.path).acquire(id)).release();
   } finally {
     parent.kill("SIGKILL");
