@@ -1,4 +1,6 @@
-// Writes docs/decisions/README.md, the list of all records. With --check it only checks whether it is up to date.
+// Writes docs/decisions/README.md, the list of all records. With --check it only checks whether it is up to date, and whether every decision
+// that a file names has a record.
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -7,20 +9,46 @@ const PAGE = path.join(FOLDER, "README.md");
 const HEAD = `# Decisions
 
 Each record is half a page: context, decision, consequences. A record stays when a later one supersedes it, and names that one.
+A new record gets the number after the highest. Numbers without a record were reserved and never used; they stay free.
 
 | | decision | |
 |---|---|---|`;
 
-const rows = readdirSync(FOLDER)
-  .filter((name) => /^\d{4}-.*\.md$/.test(name))
-  .sort()
-  .map(row);
-const wanted = `${[HEAD, ...rows].join("\n")}\n`;
+/** "decision 9", "decisions 17 and 65", and the file names in links. */
+const NAMED = /\b[Dd]ecisions? (?<numbers>\d+(?:(?:,| and) \d+)*)|(?<file>\b\d{4}-[a-z0-9-]+\.md)/g;
 
-if (!process.argv.includes("--check")) writeFileSync(PAGE, wanted);
-else if (wanted !== readIfThere()) {
-  console.error(`${PAGE} is out of date: run \`npm run generate\``);
-  process.exitCode = 1;
+const records = readdirSync(FOLDER)
+  .filter((name) => /^\d{4}-.*\.md$/.test(name))
+  .sort();
+const wanted = `${[HEAD, ...records.map(row)].join("\n")}\n`;
+
+if (process.argv.includes("--check")) check();
+else writeFileSync(PAGE, wanted);
+
+function check(): void {
+  const complaints = missingRecords();
+  if (wanted !== readIfThere()) complaints.push(`${PAGE} is out of date: run \`npm run generate\``);
+  for (const complaint of complaints) console.error(complaint);
+  process.exitCode = complaints.length > 0 ? 1 : 0;
+}
+
+function missingRecords(): string[] {
+  const files = execFileSync("git", ["ls-files", "*.md", "*.ts", "*.tsx", "*.mjs"], { encoding: "utf8" }).split("\n").filter(Boolean);
+  return files.flatMap((file) => {
+    const named = [...readFileSync(file, "utf8").matchAll(NAMED)].flatMap(
+      ({ groups = {} }) => groups["file"] ?? numbersIn(groups["numbers"]),
+    );
+    return named.filter((name) => !isRecord(name)).map((name) => `${file} names decision ${name}, which has no record`);
+  });
+}
+
+function numbersIn(text = ""): string[] {
+  return text.match(/\d+/g) ?? [];
+}
+
+/** By number or by file name. */
+function isRecord(name: string): boolean {
+  return name.endsWith(".md") ? records.includes(name) : records.some((record) => Number(record.slice(0, 4)) === Number(name));
 }
 
 function row(name: string): string {
