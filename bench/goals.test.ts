@@ -22,7 +22,7 @@ describe("judge", () => {
     ]);
   });
 
-  it("takes a miss seriously only past the noise", () => {
+  it("counts a goal as missed only if the difference exceeds the noise", () => {
     const initializeAt = (ms: number) =>
       judge(
         samplesOf([
@@ -37,7 +37,7 @@ describe("judge", () => {
     ]);
   });
 
-  it("wants more of what is better when larger", () => {
+  it("expects a higher value where higher is better", () => {
     const figure = { caseName: "deltas", metric: "deltas/s at the client" };
     const samples = new Samples();
     samples.add({ ...figure, target: "ours" }, [20_000]);
@@ -50,7 +50,7 @@ describe("judge", () => {
     });
   });
 
-  it("holds our layer around the real Codex to what it may add", () => {
+  it("limits what our layer may add to the real Codex", () => {
     const samples = samplesOf([
       ["layer", "ours-codex", LAYER.overhead, [2, 4, 90]],
       ["layer", "ours-codex", LAYER.allowedOverhead, [5, 5, 5]],

@@ -16,7 +16,7 @@ describe("parseOptions", () => {
     });
   });
 
-  it("measures ours on each Node that is named, as it is and as it was, in the cases that differ by Node", () => {
+  it("measures our server on each named Node, now and before the change, in the cases that depend on Node", () => {
     const all = { cases: ["start", "long"], targets: ["ours", "node-22", "before-22", "node-24", "before-24"] };
     expect(parseOptions(["--nodes", "22,24"], all)).toMatchObject({
       cases: ["start"],

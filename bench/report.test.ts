@@ -4,7 +4,7 @@ import { lastLine } from "./report.js";
 
 const met: Verdict = { what: "reply, ms", against: "floor", limit: "≤ 3", ratio: 2, verdict: "met", beyondNoise: false };
 
-it("the last line counts the goals and names each that was missed", () => {
+it("the last line counts the goals and names each missed one", () => {
   const missed = { ...met, what: "ping", against: "bare-http", verdict: "missed", beyondNoise: true } as const;
   const nearly = { ...met, verdict: "missed" } as const;
   const unknown = { ...met, ratio: undefined, verdict: "not measured" } as const;

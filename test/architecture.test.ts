@@ -23,7 +23,7 @@ describe("the sources", () => {
     expect(broken).toEqual([]);
   });
 
-  it("are read as they are", () => {
+  it("are read completely", () => {
     expect(sources.get("main.ts")?.imports).toContain("server/serveStdio.ts");
     expect(sources.get("server/serveStdio.ts")?.imports).toEqual(
       expect.arrayContaining(["mcp/sessions/session.ts", "server/openAgent.ts"]),
@@ -64,7 +64,7 @@ describe("a rule finds", () => {
     expect(sourcesOf({ "file.ts": text }).get("file.ts")?.exports).toEqual(["Shape", "walk", "Base", "Plan", "one", "second", "Third"]);
   });
 
-  it("imports that lead nowhere, up, or in a circle", () => {
+  it("imports that lead nowhere, up, or in a cycle", () => {
     const tree = sourcesOf({
       "top/a.ts": 'import "../low/b.js";\nimport "./missing.js";',
       "low/b.ts": 'import type { A } from "../top/a.js";',
@@ -108,7 +108,7 @@ describe("a rule finds", () => {
     ]);
   });
 
-  it("doors to other files", () => {
+  it("files that only re-export others", () => {
     const tree = sourcesOf({
       "a/index.ts": "",
       "b.ts": 'export * from "./c.js";',
@@ -118,7 +118,7 @@ describe("a rule finds", () => {
     expect(barrels(tree)).toEqual(["a/index.ts", "b.ts", "c.ts"]);
   });
 
-  it("whoever can read files", () => {
+  it("files that can read files", () => {
     const imports = {
       named: 'import { existsSync, readFileSync as read, type Stats } from "node:fs";',
       whole: 'import fs from "fs";',
@@ -137,7 +137,7 @@ describe("a rule finds", () => {
     expect(hiddenFileImports(sourcesOf(hidden))).toEqual(["dynamic", "required", "builtin"]);
   });
 
-  it("a time limit that nobody holds", () => {
+  it("a time limit that may be collected early", () => {
     const limits = { lost: "AbortSignal.any([signal, AbortSignal.timeout(10)])", held: "AbortSignal.any([signal, timeoutSignal(10)])" };
     expect(lostTimeouts(sourcesOf(limits))).toEqual(["lost"]);
   });

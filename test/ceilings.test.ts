@@ -64,14 +64,14 @@ describe("the sandbox of every turn is limited by the ceiling, wherever it comes
     expect(await alice.call("codex-reply", { threadId, prompt: "!say two" })).toEqual(refusedOn(threadId, expect.stringMatching(ABOVE)));
   });
 
-  it("never lowered: what is within the ceiling runs as it was asked for", async () => {
+  it("a sandbox within the ceiling is used as requested", async () => {
     await using agent = new MemoryAgent({ ceilings: { maxSandbox: DANGER } });
     await using alice = sessionOf("alice", agent);
     await alice.call("codex", { prompt: "!say one", sandbox: DANGER }, 1);
     expect(valueAt(alice.eventsOf(1)[0], "sandbox_policy")).toEqual({ type: DANGER });
   });
 
-  it("network access that is in a thread's record and not in the configuration", async () => {
+  it("network access that only a thread's record has", async () => {
     await using agent = new MemoryAgent();
     configure(agent, "[mcp_server]\nshare_unowned_threads = true\n");
     await using stdio = new MemorySession({ agent });
@@ -106,14 +106,14 @@ describe("the working directory", () => {
     expect(result).toEqual(completed(threadOf(result), "one"));
   });
 
-  it("that is out of reach is refused as such, whether it exists or not", async () => {
+  it("outside the allowed folders is refused in the same way, whether it exists or not", async () => {
     await using agent = new MemoryAgent();
     await using alice = sessionOf("alice", agent);
     for (const cwd of ["/etc", "/etc/passwd", "/no/such/place"])
       expect(await alice.call("codex", { prompt: "!say one", cwd })).toEqual(refused(expect.stringMatching(ELSEWHERE)));
   });
 
-  it("may be below any allowed folder, but not in one that only begins like it", async () => {
+  it("may be below any allowed folder, but not in a folder whose name only starts with the same text", async () => {
     await using agent = new MemoryAgent();
     await using elsewhere = new MemoryAgent();
     const allowed = path.join(elsewhere.folder, "a");
@@ -168,7 +168,7 @@ describe("config in a call", () => {
     expect(alice.notified("codex/event")).toEqual([]);
   });
 
-  it("may say how the model is asked, and what was added with --allow-config", async () => {
+  it("may contain options of the model, and keys that --allow-config adds", async () => {
     await using agent = new MemoryAgent({ ceilings: { allowConfig: ["web_search"] } });
     await using alice = sessionOf("alice", agent);
     const config = { model: "mock-other", model_reasoning_effort: "high", web_search: "live" };
@@ -194,7 +194,7 @@ describe.skipIf(isMissing)("an approval by the calling principal never reaches b
     ["a retry after a failure", "on-failure", "!shell touch OUT"],
     ["a patch outside the roots", "on-request", "!patch OUT hello"],
     ["a patch outside the roots, tried first", "on-failure", "!patch OUT hello"],
-  ] as const)("%s is refused, and the model is told why", async ([, policy, line]) => {
+  ] as const)("%s is refused, and the model gets the reason", async ([, policy, line]) => {
     await using agent = new MemoryAgent();
     // Not in a temporary folder: the caller's commands see a private one there.
     const out = `/opt/out-${randomUUID()}.txt`;
@@ -217,7 +217,7 @@ describe.skipIf(isMissing)("an approval by the calling principal never reaches b
     expect(toldModel(alice, 1)).toContain("--max-sandbox workspace-write");
   });
 
-  it("what stays within it is asked and done: a command inside the sandbox, a patch of the workspace", async () => {
+  it("actions within it are approved and done: a command inside the sandbox, a patch of the workspace", async () => {
     await using agent = new MemoryAgent();
     await using alice = await askable(agent);
     const asked = alice.answerQuestions({ decision: "approved" });
@@ -238,7 +238,7 @@ describe.skipIf(isMissing)("an approval by the calling principal never reaches b
   });
 });
 
-it("where no sandbox works, no command of a network caller runs, whatever they answer", async () => {
+it("where no sandbox works, no command of a network caller runs, whatever the caller answers", async () => {
   await using agent = new MemoryAgent({ sandboxBin: "/bin/false" });
   await using alice = await askable(agent);
   const asked = alice.answerQuestions({ decision: "approved" });

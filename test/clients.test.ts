@@ -71,7 +71,7 @@ describe.concurrent.each(Object.entries(OFFICIAL_CLIENTS))("the packed server wi
     expect(connection.complaints).toEqual([]);
   });
 
-  it("stops when the call is aborted, and the thread goes on", async () => {
+  it("stops when the call is aborted, and the thread continues", async () => {
     await using stage = await setStage();
     await using connection = await connect(programOn(stage));
     const abort = new AbortController();

@@ -57,7 +57,7 @@ async function requestsFor(stage: CodexStage, faults: Faults, { reach, settings 
   return requestsOf(stage);
 }
 
-it("a thread is loaded without rights, and every turn says how it is confined", async () => {
+it("a thread is loaded without permissions, and every turn states its confinement", async () => {
   await using stage = await setCodexStage();
   const settings = { ...stage.settings, approvalPolicy: "never", sandboxPolicy: WRITABLE } as const;
   const requests = await requestsFor(stage, {}, { settings });

@@ -21,7 +21,7 @@ servicesContract("native", { openEngine: nativeServices, withoutSandbox: isMissi
 describe("what a native thread leaves on the disk", () => {
   const reviewed = { type: "custom", instructions: "!say one\\ntwo" } as const;
 
-  it("after a review that began it: the request, by which it is listed, and the verdict, which a later process knows", async () => {
+  it("after a review as its first turn: the request, by which it is listed, and the result, which a later process knows", async () => {
     await using under = await nativeServices();
     const turn = await under.threads.start(under.settings, { text: "", work: { kind: "review", target: reviewed } }, turnIdOf("1"));
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "one\ntwo" });
@@ -33,7 +33,7 @@ describe("what a native thread leaves on the disk", () => {
     expect(spokenIn(under.model.requests.at(-1)?.body.input)).toEqual(["Review: !say one\\ntwo", "one\ntwo", "!say noted"]);
   });
 
-  it("after a summary: what takes the place of the past", async () => {
+  it("after a summary: the new history", async () => {
     await using under = await nativeServices();
     const { threadId, outcome } = await under.threads.start(under.settings, { text: "!say alpha" }, turnIdOf("1"));
     await outcome;
@@ -47,7 +47,7 @@ describe("what a native thread leaves on the disk", () => {
     expect(spokenIn(under.model.requests.at(-1)?.body.input)).toEqual(["!say alpha", expect.stringMatching(/summary.*\nalpha$/), "go on"]);
   });
 
-  it("after a turn that was given more to consider: that too, where it was said", async () => {
+  it("after a turn with further input: that input, in its place", async () => {
     await using under = await nativeServices();
     const turn = await under.threads.start(under.settings, { text: "!slow 40 20" }, turnIdOf("1"));
     for await (const batch of turn.log.read()) if (batch.some(({ value }) => value.type === "messageDelta")) break;

@@ -85,7 +85,7 @@ describe.concurrent("a login with a code", () => {
 });
 
 describe.concurrent("models", () => {
-  it("come from all pages, the default one first, and without what is no model", async () => {
+  it("come from all pages, the default one first, without invalid entries", async () => {
     await using codex = await codexWith({});
     expect(await codex.services.models(unending)).toEqual([
       { model: "three", displayName: "three", isDefault: true, reasoningEfforts: ["high", "ultra"] },
@@ -100,7 +100,7 @@ describe.concurrent("models", () => {
     expect(await codex.stage.leftovers()).toEqual([]);
   });
 
-  it("of a Codex that does not tell them are missed with a sentence that says what to do", async () => {
+  it("of a Codex that does not list them cause an error that says what to do", async () => {
     await using codex = await codexWith({ lacks: "model/list" });
     await expect(codex.services.models(unending)).rejects.toThrow("This Codex cannot list its models. Update it");
   });
@@ -123,7 +123,7 @@ describe.concurrent("a single command that is cancelled", () => {
     expect(await codex.stage.leftovers()).toEqual([]);
   });
 
-  it("or takes longer than it may is ended by us when Codex does not", async () => {
+  it("or exceeds its time limit is ended by the server if Codex does not end it", async () => {
     await using codex = await codexWith({});
     const command = { argv: ["sleep", "300"], cwd: codex.stage.workspace, sandboxPolicy, timeoutMs: 10 };
     expect(await codex.services.runOnce(command, unending)).toEqual({ exitCode: 124, stdout: "", stderr: "", timedOut: true });
@@ -147,8 +147,8 @@ describe.concurrent("a Codex that dies", () => {
   });
 });
 
-describe.concurrent("a Codex that takes a message and ends the turn without a word about it", () => {
-  it("is asked again, and the turn goes on", async () => {
+describe.concurrent("a Codex that accepts a message and ends the turn without using it", () => {
+  it("gets the message again, and the turn continues", async () => {
     await using codex = await codexWith({});
     const thread = await codex.engine.openThread({ id: newThreadId(), settings: codex.stage.settings });
     let taken: Promise<boolean | undefined> | undefined;
@@ -162,7 +162,7 @@ describe.concurrent("a Codex that takes a message and ends the turn without a wo
     expect(lastMessageOf(await playTurn(thread, "go on"))).toBe("after all");
   });
 
-  it("can be interrupted when it was asked again", async () => {
+  it("can be interrupted after the message was sent again", async () => {
     await using codex = await codexWith({});
     const thread = await codex.engine.openThread({ id: newThreadId(), settings: codex.stage.settings });
     const abort = new AbortController();
@@ -186,7 +186,7 @@ describe.concurrent("a Codex that is too old for something", () => {
   it.each([
     ["a review", "review/start", { kind: "review", target: { type: "uncommittedChanges" } }],
     ["being told again what confines a thread", "thread/settings/update", { kind: "compact" }],
-  ] as const)("%s says so, and runs nothing", async (_what, lacks, work) => {
+  ] as const)("%s is reported, and nothing runs", async (_what, lacks, work) => {
     await using codex = await codexWith({ lacks });
     const thread = await codex.engine.openThread({ id: newThreadId(), settings: codex.stage.settings });
     const events = await playTurn(thread, { text: "", work });

@@ -88,7 +88,7 @@ describe.concurrent("a Codex with oddities works all the same", () => {
     expect(lastMessageOf(await playTurn(thread, "go on"))).toBe("fine");
   });
 
-  it("and tells which model it chose", async () => {
+  it("and reports the model that it chose", async () => {
     await using under = await engineWith({});
     const { kept } = await open(under);
     expect([kept?.settings.model, kept?.settings.provider.id]).toEqual(["model-of-the-double", "double"]);
@@ -110,7 +110,7 @@ describe.concurrent("a Codex that dies", () => {
     expect(under.reported.filter((line) => line.includes("was ended by SIGKILL"))).toHaveLength(3);
   });
 
-  it("between two turns takes nothing with it", async () => {
+  it("between two turns has no effect", async () => {
     await using under = await engineWith({});
     const thread = await open(under);
     await playTurn(thread, "!say alpha");
@@ -136,7 +136,7 @@ describe.concurrent("a Codex that works", () => {
   });
 });
 
-describe.concurrent("a Codex that does not listen", () => {
+describe.concurrent("a Codex that does not react", () => {
   it("to an interrupt is ended, and the next turn works", async () => {
     await using under = await engineWith({ ignoresInterrupts: true });
     const thread = await open(under);

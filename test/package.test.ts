@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => packed?.[Symbol.asyncDispose]());
 
 describe("the package, installed into an empty folder without a network", () => {
-  it("holds what a user needs and nothing else", () => {
+  it("contains what a user needs and nothing else", () => {
     const outside = packed.tarball.files.filter((file) => !file.startsWith("dist/"));
     expect(outside.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
     const inside = packed.tarball.files.filter((file) => file.startsWith("dist/"));
@@ -46,7 +46,7 @@ describe("the package, installed into an empty folder without a network", () => 
     expect(readdirSync(path.join(packed.folder, "..")).filter((name) => !name.startsWith("."))).toEqual(["codex-mcpd"]);
   });
 
-  it("does not tell on which machine it was built", () => {
+  it("does not reveal the machine on which it was built", () => {
     const telling = packed.tarball.files.filter((file) =>
       readFileSync(path.join(packed.folder, file), "utf8").includes(ROOT.replace(/\/$/, "")),
     );

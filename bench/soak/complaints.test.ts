@@ -12,11 +12,11 @@ const CLEAN: SoakReport = {
 };
 const MARGIN = { memoryMargin: 1.1 };
 
-it("a server that holds what it held before is clean", () => {
+it("a server with the same resources as before gets no complaint", () => {
   expect(complaints(CLEAN, MARGIN)).toEqual([]);
 });
 
-it("pipes that the server keeps for commands to come are no leak, as long as they are few", () => {
+it("a few pipes that the server keeps for later commands are no leak", () => {
   const pipes = (count: number) => Array.from({ length: count }, (_, at) => `/dev/shm/codex-mcpd-abc/${at} (deleted)`);
   const left = (count: number) => complaints({ ...CLEAN, after: { ...CLEAN.after, descriptors: pipes(count) } }, MARGIN);
   expect([left(32), left(33)]).toEqual([[], ["file descriptors: 33 of pipes kept for commands to come, where there may be 32"]]);

@@ -58,7 +58,7 @@ describe("a thread that a session started", () => {
     expect([await tryOut(id, ALICE), await tryOut(id, ALICE_AGAIN), await tryOut(id, BOB)]).toEqual(["used", "not found", "not found"]);
   });
 
-  it("is its principal's when the session is over, and then the session's that continues it", async () => {
+  it("belongs to its principal when the session is over, and then to the session that continues it", async () => {
     const id = await claimed(ALICE);
     access.sessionEnded(ALICE.caller.sessionId);
     expect([await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN), await tryOut(id, ALICE)]).toEqual(["not found", "used", "not found"]);
@@ -111,7 +111,7 @@ describe("a thread that a session started", () => {
     expect(access.heldCount).toBe(0);
   });
 
-  it("is open to no network caller when its owner cannot be read, which is reported to the operator", async () => {
+  it("is closed to network callers if its owner cannot be read, and the operator gets a report", async () => {
     const id = newThreadId();
     owners.broken.add(id);
     shares = true;
@@ -142,13 +142,13 @@ describe("a caller without a session", () => {
     signal: new AbortController().signal,
   });
 
-  it("starts threads that are its principal's alone, however often it comes", async () => {
+  it("starts threads that belong to its principal only", async () => {
     const id = await claimed(sessionless("alice"));
     const tries = [await tryOut(id, sessionless("alice")), await tryOut(id, sessionless("bob")), await tryOut(id, sessionless("alice"))];
     expect([tries, access.heldCount]).toEqual([["used", "not found", "used"], 0]);
   });
 
-  it("may not use what a session of its principal has, until that session is over", async () => {
+  it("may not use the threads of its principal's session until that session is over", async () => {
     const id = await claimed(ALICE);
     const during = await tryOut(id, sessionless("alice"));
     access.sessionEnded(ALICE.caller.sessionId);

@@ -31,7 +31,7 @@ async function running(stage: OwnToolsStage, who: Ask): Promise<Turn> {
 }
 
 describe("a running turn", () => {
-  it("is waited for without being touched", async () => {
+  it("can be waited for without being changed", async () => {
     await using stage = new OwnToolsStage();
     const { threadId } = await running(stage, ALICE);
     expect(await stage.agent.wait(ALICE, threadId, { ms: 5 })).toEqual({ status: "running" });

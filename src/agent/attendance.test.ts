@@ -72,7 +72,7 @@ describe("a turn without a client", () => {
     expect(turn.signal.aborted).toBe(false);
   });
 
-  it("is attended as long as one of several is there", () => {
+  it("is attended while at least one of several callers is there", () => {
     const ground = new Ground();
     const turn = ground.begin();
     const [one, other] = [ground.attendance.visit(turn), ground.attendance.visit(turn)];
@@ -198,7 +198,7 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.lost()).toEqual([]);
   });
 
-  it("is found again for a quarter of an hour after its end: later the same words are a wish of their own", () => {
+  it("is found for 15 minutes after its end; later the same prompt starts a new turn", () => {
     const ground = new Ground();
     const turn = ground.begin();
     ground.attendance.visit(turn).lose();
@@ -212,7 +212,7 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.on(ground.thread)).toHaveLength(1);
   });
 
-  it("fulfils no wish once it is interrupted, by whomever", () => {
+  it("is not found once it was interrupted", () => {
     const ground = new Ground();
     const [stopped, aborted] = [ground.begin(), ground.begin()];
     for (const turn of [stopped, aborted]) ground.attendance.visit(turn).lose();
@@ -222,7 +222,7 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.lost().map((attended) => attended.fulfils(WISH))).toEqual([false, false]);
   });
 
-  it("reports to a caller who finds it that it was begun before", () => {
+  it("tells a caller who finds it that the turn began earlier", () => {
     const ground = new Ground();
     const turn = ground.begin();
     const first = ground.attendance.visit(turn);
@@ -232,7 +232,7 @@ describe("a turn whose caller was lost", () => {
     expect([first.findsLost, second.findsLost, ground.attendance.visit(turn).findsLost]).toEqual([false, true, false]);
   });
 
-  it("fulfils the same wish and no other", () => {
+  it("is found only for the same prompt and settings", () => {
     const ground = new Ground();
     ground.begin();
     const [attended] = ground.attendance.on(ground.thread);

@@ -64,7 +64,7 @@ describe("a server starts", () => {
     ).toEqual([true, true, false, false]);
   });
 
-  it("not with allowed folders that are none", () => {
+  it("not if an allowed folder is not a folder", () => {
     using home = tempHome();
     writeFileSync(path.join(home.path, "file"), "");
     const complaints = ["missing", "file"].map((root) => complaint({ allowRoots: [root] }, { serverCwd: home.path }));
@@ -113,7 +113,7 @@ describe("threads may work", () => {
     ]);
   });
 
-  it("where the link that is given leads", () => {
+  it("in the folder that the given link leads to", () => {
     using home = tempHome();
     mkdirSync(path.join(home.path, "real"));
     symlinkSync("real", path.join(home.path, "link"));
@@ -124,7 +124,7 @@ describe("threads may work", () => {
 });
 
 describe("callers that were given folders of their own", () => {
-  it("work in these, whatever the others may, and see nothing of theirs", () => {
+  it("work only in these, and do not see the folders of others", () => {
     using home = tempHome();
     const place = realpathSync(home.path);
     const [mine, other, shared, docs] = ["mine", "other", "shared", "docs"].map((name) => path.join(place, name)) as [

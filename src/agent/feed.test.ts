@@ -40,7 +40,7 @@ function typesIn(entries: readonly (FeedEntry | FeedGap)[]): string[] {
 const TURN = ["threadOpened", "turnQueued", "turnBegun", "turnEnded"];
 
 describe("events of threads", () => {
-  it("is seen by their principal, by operators and by the server's own user, in the same numbers", async () => {
+  it("are seen by their principal, by operators and by the server's own user, under the same numbers", async () => {
     await using stage = new OwnToolsStage();
     const begin = stage.agent.feed.start;
     await runTurn(stage, ALICE);
@@ -59,7 +59,7 @@ describe("events of threads", () => {
     expect(user?.map((entry) => ("number" in entry ? entry.number : 0))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it("is reported as it happens, also to a waiting reader", async () => {
+  it("are reported as they happen, also to a waiting reader", async () => {
     await using stage = new OwnToolsStage();
     const abort = new AbortController();
     const reader = stage.agent.feed.read(ALICE, { signal: abort.signal })[Symbol.asyncIterator]();
@@ -70,7 +70,7 @@ describe("events of threads", () => {
     await reader.return(undefined);
   });
 
-  it("continues after the last entry that a reader saw", async () => {
+  it("continue after the last entry that a reader saw", async () => {
     await using stage = new OwnToolsStage();
     await runTurn(stage, ALICE);
     const all = await readAll(stage, ALICE, stage.agent.feed.start);
@@ -79,14 +79,14 @@ describe("events of threads", () => {
     expect(await readAll(stage, ALICE, second.cursor)).toEqual(all.slice(2));
   });
 
-  it("from another server's cursor begins with a gap, followed by the kept entries", async () => {
+  it("begin with a gap after another server's cursor, followed by the kept entries", async () => {
     await using stage = new OwnToolsStage();
     await runTurn(stage, ALICE);
     for (const foreign of ["0a1b2c3d-2", "", "nonsense", `${stage.agent.feed.start.slice(0, -1)}99`])
       expect(typesIn(await readAll(stage, ALICE, foreign))).toEqual(["gap", ...TURN]);
   });
 
-  it("ends for its readers when the server ends, after the pending entries", async () => {
+  it("end for their readers when the server ends, after the pending entries", async () => {
     await using stage = new OwnToolsStage();
     const begin = stage.agent.feed.start;
     await runTurn(stage, ALICE);

@@ -82,7 +82,7 @@ describe("a session by name", () => {
     expect(await scene.say("s")).not.toBe(threadId);
   });
 
-  it("makes room by the one that was used longest ago, of the same principal", async () => {
+  it("replaces the least recently used session of the same principal when there are too many", async () => {
     await using scene = new Scene();
     await scene.say("bobs", { ask: BOB });
     for (let count = 0; count < LIMIT; count++) {
@@ -98,7 +98,7 @@ describe("a session by name", () => {
     expect(await scene.names(BOB)).toEqual(["bobs"]);
   });
 
-  it("whose file is torn begins anew", async () => {
+  it("whose file is incomplete begins anew", async () => {
     await using scene = new Scene();
     const threadId = await scene.say("s");
     const folder = path.join(scene.home, "mcp-server", "sessions");

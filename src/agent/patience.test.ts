@@ -21,8 +21,8 @@ describe("how long a call waits", () => {
   });
 });
 
-describe("what a client's timeouts show", () => {
-  it("goes down and never up, for that client of that principal alone", () => {
+describe("the wait that is learnt from a client's timeouts", () => {
+  it("only becomes shorter, for that client of that principal", () => {
     const patience = new Patience();
     patience.timedOut(ANN, 30_000);
     patience.timedOut(ANN, 40_000);
@@ -65,7 +65,7 @@ describe("what a client's timeouts show", () => {
     expect(patience.of(ANN, UNKNOWN)).toBe(50_000);
   });
 
-  it("is kept for a thousand clients; the one that taught longest ago is forgotten first", () => {
+  it("is kept for a thousand clients; the oldest is forgotten first", () => {
     const patience = new Patience();
     const nth = (number: number) => ({ principal: undefined, client: `client ${number}` });
     for (let number = 0; number <= 1_000; number++) patience.timedOut(nth(number), 10_000);

@@ -31,7 +31,7 @@ const READ_ONLY: ThreadEvent = {
 };
 const SAID: ThreadEvent = { type: "messageDelta", itemId: "i", delta: "x" };
 
-it("a turn that never began says that nothing was done", () => {
+it("the receipt of a turn that never began is empty", () => {
   expect(told()).toEqual({
     files: { from: "patches", list: [] },
     commands: { run: 0, failed: 0, failures: [] },
@@ -72,7 +72,7 @@ it("counts the lines of files that were patched, and leaves out patches that fai
   });
 });
 
-it("a file that was moved is gone from its old place, and one that was made and removed never was", () => {
+it("a moved file is deleted at its old path, and a file that was added and deleted is not listed", () => {
   const { files } = told(
     patch({ "/old": update("@@ -1 +1 @@\n-1\n+2\n", "/new"), "/brief": { type: "add", content: "x\n" } }),
     patch({ "/brief": { type: "delete", content: "x\n" } }),
@@ -202,7 +202,7 @@ it.for([
   expect(told(...events).isWriteRefused).toBe(isWriteRefused);
 });
 
-it("says how much of the account's limits is used, as far as the provider tells", () => {
+it("reports the used part of the account's limits, if the provider reports it", () => {
   const rateLimits = { ...NO_RATE_LIMITS, primary: { used_percent: 41, window_minutes: 300, resets_at: 1_790_000_000 } };
   const { rateLimits: known } = told(
     { type: "tokenCount", usage: null, rateLimits },

@@ -53,7 +53,7 @@ async function verdict(target: ReviewTarget): Promise<string> {
 }
 
 describe("uncommitted changes", () => {
-  it("is nothing in a clean tree, and something with a change or a new file", async () => {
+  it("are empty in a clean tree, and not with a change or a new file", async () => {
     repository();
     const clean = await verdict(UNCOMMITTED);
     writeFileSync(path.join(folder, "new.txt"), "new");
@@ -67,7 +67,7 @@ describe("uncommitted changes", () => {
     ]);
   });
 
-  it("may be everything there is, before the first commit", async () => {
+  it("are all files before the first commit", async () => {
     git("init", "-q");
     writeFileSync(path.join(folder, "new.txt"), "new");
     expect(await verdict(UNCOMMITTED)).toBe("something");
@@ -75,7 +75,7 @@ describe("uncommitted changes", () => {
 });
 
 describe("changes since a branch", () => {
-  it("is nothing on it, and something with a commit, a change or a new file", async () => {
+  it("are empty on the branch itself, and not with a commit, a change or a new file", async () => {
     repository();
     git("checkout", "-q", "-b", "feature");
     const nothing = await verdict(since("main"));
@@ -101,7 +101,7 @@ describe("changes since a branch", () => {
   });
 
   it.each(["--output=planted", "-x", "main planted", "$(touch planted)", "..", "@{", "a\0b", ""])(
-    "takes %j for a name and nothing else",
+    "treats %j as a name and nothing else",
     async (name) => {
       repository();
       expect(await verdict(since(name))).toMatch(/^There is no branch `/);
@@ -141,12 +141,12 @@ it("custom instructions need none", async () => {
   expect(await verdict({ type: "custom", instructions: "look" })).toBe("something");
 });
 
-it("where git cannot be asked, the reviewer finds out", async () => {
+it("where git does not work, the reviewer examines the target", async () => {
   const silent: RunGit = async () => ({ exitCode: 127, stdout: "", stderr: "not found" });
   expect(await nothingToReview(since("mian"), { run: silent, folder: "/repo" })).toBeUndefined();
 });
 
-it("near names differ by few letters or hold each other, the nearest first", () => {
+it("similar names differ by few letters or contain each other, the most similar first", () => {
   const names = ["main", "origin/main", "maintenance", "develop", "feature/login-form"];
   expect([nearNames("mai", names), nearNames("login", names), nearNames("xyz", names)]).toEqual([
     ["main", "origin/main", "maintenance"],
@@ -225,7 +225,7 @@ describe("programs that a repository names", () => {
     expect(wasRun()).toBe(true);
   });
 
-  it("fetch nothing that is missing", async () => {
+  it("do not fetch missing objects", async () => {
     repository();
     commit("file.txt", "two\n");
     const { script, wasRun } = trap();
@@ -244,7 +244,7 @@ describe("programs that a repository names", () => {
     expect(wasRun()).toBe(true);
   });
 
-  it("are not checked in a submodule, which may have changes", async () => {
+  it("are not looked up in a submodule, which may have changes", async () => {
     repository();
     const inner = path.join(folder, "inner");
     const inside = (...args: readonly string[]) => execFileSync("git", args, { cwd: inner, env: ENV, stdio: "pipe" });

@@ -142,7 +142,7 @@ describe("commands cannot read the server's own files", () => {
     expect(complaint).toEqual(fine ? undefined : expect.stringContaining(`keeps its own files in ${path.join(place, ownFiles)}`));
   });
 
-  it("unless full access is allowed, which has them anyway", () => {
+  it("unless full access is allowed, which includes them anyway", () => {
     const ceilings = { maxSandbox: "danger-full-access", ownFiles: path.join(place, "allowed/codex-home") } as const;
     expect(complaintAbout({}, ceilings)).toBeUndefined();
   });

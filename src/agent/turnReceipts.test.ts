@@ -60,7 +60,7 @@ describe("what a turn changed on the disk", () => {
     expect([(await receipts.of(turn)).files, seen]).toEqual([{ from: "patches", list: [] }, []]);
   });
 
-  it("costs nothing without changes, or without a caller that wants it", async () => {
+  it("is skipped without changes, and without a caller that wants the receipt", async () => {
     const idle = observed();
     idle.turn.publish([STARTED, COMPLETED]);
     const unwanted = observed({ looks: false });
@@ -71,7 +71,7 @@ describe("what a turn changed on the disk", () => {
     expect([(await unwanted.receipts.of(unwanted.turn)).files, unwanted.seen]).toEqual([{ from: "patches", list: [] }, []]);
   });
 
-  it("has little time when the turn was stopped", async () => {
+  it("has a short time limit after an interrupted turn", async () => {
     const { turn, receipts, request, seen } = observed();
     turn.publish([STARTED]);
     await request.beforeChanges?.();
@@ -89,7 +89,7 @@ describe("what a turn changed on the disk", () => {
   });
 });
 
-it("a turn costs what its model costs, cached input less", async () => {
+it("the cost of a turn follows its model's prices; cached input costs less", async () => {
   const { turn, receipts } = observed({ parts: { prices: { m: { input: 2, cachedInput: 1, output: 10 } } } });
   const usage = {
     input_tokens: 3_000_000,

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 describe("a question", () => {
-  it("has an id of its own, what is asked, and a deadline", () => {
+  it("has an id, a subject and a deadline", () => {
     const desk = new MemoryApprovalDesk();
     const [first, second] = [desk.ask(question()).request, desk.ask(question()).request];
     expect(first).toEqual({
@@ -73,7 +73,7 @@ describe("a question", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("of a turn that was interrupted already is not put", async () => {
+  it("of a turn that was already interrupted is not asked", async () => {
     const desk = new MemoryApprovalDesk();
     expect(() => desk.ask(question(HERE, AbortSignal.abort(new Error("stopped"))))).toThrow("stopped");
     expect(await desk.pending()).toEqual([]);
@@ -81,7 +81,7 @@ describe("a question", () => {
 });
 
 describe("the desk", () => {
-  it("lists what waits, oldest first, of all threads or of one", async () => {
+  it("lists the open questions, oldest first, of all threads or of one", async () => {
     const desk = new MemoryApprovalDesk();
     const [a, b, c] = [HERE, THERE, HERE].map((thread) => desk.ask(question(thread)).request);
     const filters = [{}, { threadId: HERE }, { threadId: newThreadId() }];

@@ -35,7 +35,7 @@ describe("the requested command", () => {
     expect(parseCommand(argv, {})).toEqual({ kind, options: DEFAULTS });
   });
 
-  it("`token` is to be shown, and has no options", () => {
+  it("`token` shows the token, and has no options", () => {
     expect(parseCommand(["token"], {})).toEqual({ kind: "token" });
     expect(() => parseCommand(["token", "--port", "80"], {})).toThrow("--port cannot be used with 'token'");
   });

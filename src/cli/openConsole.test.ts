@@ -26,11 +26,11 @@ async function consoleBehind(health: unknown, code: { readonly status: number; r
 }
 
 describe("the console of a server that listens already", () => {
-  it("is opened with a code, where that is given", async () => {
+  it("is opened with a code if the server gives one", async () => {
     expect(await consoleBehind({ console: CONSOLE }, { status: 201, body: { address: `${CONSOLE}#code=x` } })).toBe(`${CONSOLE}#code=x`);
   });
 
-  it("is opened without one where a token is asked for", async () => {
+  it("is opened without a code if the server requires a token", async () => {
     expect(await consoleBehind({ console: CONSOLE }, { status: 403, body: { code: "login_refused" } })).toBe(CONSOLE);
   });
 
@@ -42,12 +42,12 @@ describe("the console of a server that listens already", () => {
     expect(await consoleBehind({ console: CONSOLE }, { status: 201, body: { address: "file:///etc/passwd" } })).toBe(CONSOLE);
   });
 
-  it("is none where nothing listens, or any port would do", async () => {
+  it("is not found if nothing listens, or with port 0", async () => {
     expect(await findConsole({ host: "127.0.0.1", ports: [1] })).toBeUndefined();
     expect(await findConsole({ host: "127.0.0.1", ports: [0] })).toBeUndefined();
   });
 });
 
-it("a machine without a program for it opens no browser", () => {
+it("a machine without a program that opens web pages opens no browser", () => {
   expect(openBrowser(CONSOLE, { platform: "aix" })).toBe(false);
 });

@@ -58,7 +58,7 @@ it("stores a conversation at once, and continues it in another process with its 
   expect(readFileSync(String(rolloutPath), "utf8")).toContain('"model":"gpt-5-codex"');
 });
 
-it("tells a first listener what happened before it came, and one that comes in the middle the turn from its beginning", async () => {
+it("sends a first listener the earlier events, and a listener that comes during a turn the turn from its beginning", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId } = await resultOf(client, "newConversation", {});
@@ -74,7 +74,7 @@ it("tells a first listener what happened before it came, and one that comes in t
   await resultOf(client, "interruptConversation", { conversationId });
 });
 
-it("answers an interrupt after the turn has aborted and listeners know, and at once when nothing runs", async () => {
+it("answers an interrupt after listeners know of the aborted turn, and at once if nothing runs", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId } = await resultOf(client, "newConversation", {});
@@ -228,7 +228,7 @@ it("ends the turn when a client answers abort", async () => {
   expect(await untilEvent(client, conversationId, "turn_aborted")).toEqual({ type: "turn_aborted", reason: "interrupted" });
 });
 
-it("tells listeners of several conversations every event of each, in order, and strangers nothing", async () => {
+it("sends listeners of several conversations all events of each, in order, and other callers nothing", async () => {
   await using agent = new MemoryAgent({ ceilings: { allowRoots: ["/"] } });
   await using ann = frontEnd(agent, principal("ann"));
   await using ben = frontEnd(agent, principal("ben"));
@@ -261,7 +261,7 @@ it("tells listeners of several conversations every event of each, in order, and 
   expect(stranger.received.filter(({ method }) => method !== undefined)).toEqual([]);
 });
 
-it("answers what cannot be served with an error that says why", async () => {
+it("answers a request that cannot be served with an error that says why", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const nobody = "01998a2e-5c1e-7d40-9f0a-2f6a5f1d7c11";
@@ -291,7 +291,7 @@ it("answers what cannot be served with an error that says why", async () => {
   expect(await errorOf(client, "resources/list", {})).toMatchObject({ code: -32601 });
 });
 
-it("serves nothing of it where the server is to be Codex 0.92.0", async () => {
+it("offers none of these methods in the set codex-original", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent, undefined, { sets: ["codex-original"] });
   expect(await errorOf(client, "newConversation", {})).toMatchObject({ code: -32601 });
@@ -320,7 +320,7 @@ it("holds network callers to their ceilings and scopes", async () => {
   });
 });
 
-it("shows the model pictures that are given or named, and refuses those that its commands could not read", async () => {
+it("shows the model pictures in the request and named files, and refuses files that its commands could not read", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId, rolloutPath } = await resultOf(client, "newConversation", { cwd: agent.folder });

@@ -180,7 +180,7 @@ it("sets the default model without losing a comment", async () => {
   });
 });
 
-it("names itself with the client of the session", async () => {
+it("names the server and the client of the session", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   expect(await resultOf(client, "getUserAgent")).toEqual({ userAgent: expect.stringMatching(/^codex_mcpd\/\S+ \(.*\) xterm$/) });
@@ -188,7 +188,7 @@ it("names itself with the client of the session", async () => {
   expect(await resultOf(client, "getUserAgent")).toEqual({ userAgent: expect.stringMatching(/ xterm \(probe; 1\.0\.0\)$/) });
 });
 
-it("wants the scope manage for files and settings of the server", async () => {
+it("requires the scope manage for files and settings of the server", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent, principal("ann", ["call", "read"]));
   for (const [method, params] of [
@@ -204,7 +204,7 @@ it("wants the scope manage for files and settings of the server", async () => {
   expect(existsSync(path.join(agent.codexHome, "config.toml"))).toBe(false);
 });
 
-it("hands out the secret of the login to operators only, and whose login it is to those who manage it", async () => {
+it("returns the secret of the login to operators only, and the account to callers with the scope manage", async () => {
   await using agent = new MemoryAgent();
   await using manager = frontEnd(agent, principal("ann"));
   await using caller = frontEnd(agent, principal("ben", ["call", "read"]));

@@ -29,7 +29,7 @@ async function converse(client: FrontEndSession, words: string, params: unknown 
   return saved;
 }
 
-it("lists saved conversations page by page, newest first, and passes over files that are none", async () => {
+it("lists saved conversations page by page, newest first, and skips other files", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const first = await converse(client, "!say one");
@@ -119,7 +119,7 @@ it("archives a conversation with a running turn: the turn ends, and its listener
   expect(readdirSync(path.join(agent.codexHome, "archived_sessions"))).toEqual([path.basename(rolloutPath)]);
 });
 
-it("takes no path but that of the rollout itself", async () => {
+it("accepts no path but that of the rollout itself", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const one = await converse(client, "!say one");

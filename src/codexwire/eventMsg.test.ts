@@ -422,7 +422,7 @@ describe("items of the model's conversation are shown with the fields Codex know
   });
 });
 
-it("an item's text is not changed on the way", () => {
+it("an item's text is passed on unchanged", () => {
   const text = 'quotes " and \\ and \u2028 and 😀 and \ud800';
   const item: Item = { kind: "agentMessage", id: "m", texts: [text] };
   expect(eventMsgs({ type: "itemCompleted", item }, WHERE).at(-1)).toEqual({ type: "agent_message", message: text });

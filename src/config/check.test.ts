@@ -104,7 +104,7 @@ describe("checkConfig", () => {
     expect(() => checkConfig(tree)).toThrow(expect.objectContaining({ name: "ConfigInvalid", message }));
   });
 
-  it("lets a partial tree lack what another layer may bring, but not be wrong", () => {
+  it("accepts a partial tree with missing settings, but not with wrong ones", () => {
     expect(checkConfig({ model_providers: { mine: { base_url: "u" } }, mcp_servers: { a: {} } }, { partial: true })).toEqual({
       unknownKeys: [],
     });

@@ -6,11 +6,11 @@ import { ConfigFile, understoodPart } from "./configFile.js";
 import { ConfigInvalid } from "./errors.js";
 
 describe("ConfigFile", () => {
-  it("has no settings when there is no file", () => {
+  it("has no settings if there is no file", () => {
     expect(configFile().file.read()).toEqual({});
   });
 
-  it("gives the settings with absolute paths", () => {
+  it("returns the settings with absolute paths", () => {
     const { file, folder, write } = configFile();
     write('\uFEFFmodel = "m"\nmodel_instructions_file = "base.md"\n[sandbox_workspace_write]\nwritable_roots = ["~/cache"]\n');
     expect(file.read()).toEqual({
@@ -106,7 +106,7 @@ it("valid values are kept unchanged, unknown keys too", () => {
   expect(understoodPart(tree)).toEqual({ tree, passedOver: [] });
 });
 
-it("values that only a newer Codex can read are passed over, each by itself", () => {
+it("values that only a newer Codex can read are skipped one by one", () => {
   const tree = {
     model: "m",
     approval_policy: { granular: { rules: true } },

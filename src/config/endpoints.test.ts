@@ -96,7 +96,7 @@ describe("configured providers", () => {
     });
   });
 
-  it("retry a hundred times at most, and wait no longer than a timer can", () => {
+  it("retry a hundred times at most, and wait no longer than the longest possible timer", () => {
     const eager = { name: "Eager", request_max_retries: 1000, stream_max_retries: 101, stream_idle_timeout_ms: 2 ** 40 };
     expect(findProvider("eager", { model_providers: { eager } }, {})).toMatchObject({
       requestMaxRetries: 100,
@@ -191,7 +191,7 @@ describe("mcpServers", () => {
     expect(mcpServers(settings).map(({ name }) => name)).toEqual(["b", "a"]);
   });
 
-  it("waits no longer than a timer can", () => {
+  it("waits no longer than the longest possible timer", () => {
     const [server] = mcpServers({ mcp_servers: { slow: { command: "slow", startup_timeout_sec: 1e9, tool_timeout_sec: 1e9 } } });
     expect([server?.startupTimeoutMs, server?.toolTimeoutMs]).toEqual([2 ** 31 - 1, 2 ** 31 - 1]);
   });

@@ -81,7 +81,7 @@ describe("a profile with a file of its own", () => {
     expect([made.model, made.reasoningEffort, made.verbosity]).toEqual(["call", "high", "low"]);
   });
 
-  it("may bring anything that config.toml may, with paths that count from CODEX_HOME", () => {
+  it("may have every setting of config.toml, with paths relative to CODEX_HOME", () => {
     fs.writeFileSync(path.join(codexHome, "rules.md"), "Be brief.");
     profileFile(
       "deep",
@@ -102,7 +102,7 @@ describe("a profile with a file of its own", () => {
     expect(resolver().forNewThread({ profile: "old" })).toMatchObject({ model: "old", notices: [] });
   });
 
-  it("counts at once when it changes, appears and goes", () => {
+  it("takes effect at once when it changes, appears or disappears", () => {
     const made = resolver();
     const model = () => made.forNewThread({ profile: "deep" }).model;
     expect(errorOf(model)).toBeInstanceOf(ProfileNotFound);
@@ -136,7 +136,7 @@ describe("a profile with a file of its own", () => {
     expect(made.profiles()).toEqual([{ name: "deep", problem: expect.stringMatching(complaint) }, { name: "fine" }]);
   });
 
-  it("with a value of a newer Codex is left to that Codex", () => {
+  it("with a value of a newer Codex is passed to that Codex", () => {
     profileFile("deep", 'model = "m"\nmodel_verbosity = "ultra"\n');
     expect(resolver({ tolerant: true }).forNewThread({ profile: "deep" })).toMatchObject({
       model: "m",
@@ -182,7 +182,7 @@ describe("instructions and settings of a project", () => {
   const repository = (name: string) => write(`${name}/.git/HEAD`, "ref: refs/heads/main\n");
   const inFolder = (cwd: string, situation?: Situation) => resolver(situation).forNewThread({ cwd });
 
-  it("counts in a folder that the user trusts, from the root of the project down, the innermost winning", () => {
+  it("count in a folder that the user trusts, from the root of the project down; the innermost wins", () => {
     repository("app");
     project("app", 'model = "root"\nmodel_reasoning_effort = "high"\nmodel_verbosity = "low"\n');
     project("app/lib", 'model_reasoning_effort = "low"\n');
@@ -210,7 +210,7 @@ describe("instructions and settings of a project", () => {
     expect(inFolder("app").model).toBe("mine");
   });
 
-  it("does not count in a repository inside of a trusted one, which is a separate project", () => {
+  it("do not count in a repository inside a trusted one, which is a separate project", () => {
     repository("app");
     repository("app/vendor/theirs");
     project("app/vendor/theirs", 'model = "theirs"\n');
@@ -218,21 +218,21 @@ describe("instructions and settings of a project", () => {
     expect(inFolder("app/vendor/theirs").model).toBe("mine");
   });
 
-  it("cannot make itself trusted", () => {
+  it("cannot make their own project trusted", () => {
     repository("app");
     project("app", `model = "project"\n[projects."${path.join(folder, "app")}"]\ntrust_level = "trusted"\n`);
     config('model = "mine"\n');
     expect(inFolder("app").model).toBe("mine");
   });
 
-  it("does not count where others than the user may call", () => {
+  it("do not count on a server that others may call", () => {
     repository("app");
     project("app", 'model = "project"\n');
     trust("app");
     expect(inFolder("app", { listening: true }).model).toBe("mine");
   });
 
-  it("is stronger than the profile and weaker than the command line, as in Codex", () => {
+  it("override the profile and are overridden by the command line, as in Codex", () => {
     repository("app");
     project("app", 'model = "project"\nmodel_reasoning_effort = "high"\n');
     trust("app");
@@ -243,7 +243,7 @@ describe("instructions and settings of a project", () => {
     expect(made.stated({ cwd: "app" })).toMatchObject({ model: "project", model_reasoning_effort: "xhigh" });
   });
 
-  it("names no program, address, key or file, widens nothing, and gets a notice", () => {
+  it("may not name a program, address, key or file, nor widen anything; a notice says so", () => {
     repository("app");
     const file = project(
       "app",
@@ -287,12 +287,12 @@ describe("instructions and settings of a project", () => {
     ]);
   });
 
-  it("is not the user's own configuration, where the home folder is trusted", () => {
+  it("are not read from the user's own configuration if the home folder is trusted", () => {
     config(`model = "mine"\n[projects."${path.join(folder, "home")}"]\ntrust_level = "trusted"\n`);
     expect(inFolder("home")).toMatchObject({ model: "mine", notices: [] });
   });
 
-  it("is not read through a link that leaves the project, nor from what is no file", () => {
+  it("are not read through a link that leaves the project, nor from anything but a file", () => {
     repository("app");
     const elsewhere = write("elsewhere.toml", 'model = "elsewhere"\n');
     const file = path.join(folder, "app/.codex/config.toml");
@@ -305,7 +305,7 @@ describe("instructions and settings of a project", () => {
     expect(inFolder("app")).toMatchObject({ model: "mine", notices: [`${file} is not read: EISDIR`] });
   });
 
-  it("makes calls in there fail when it is broken, with the place", () => {
+  it("make calls in that folder fail if they are broken, with the place of the error", () => {
     repository("app");
     project("app", "model = \n");
     trust("app");

@@ -33,7 +33,7 @@ describe("parseOverride", () => {
 });
 
 describe("treeOfOverrides", () => {
-  it("lays later ones over earlier ones", () => {
+  it("lets later layers override earlier ones", () => {
     const overrides = ["a.x=1", "a.y=2", "b={x=1}", "b={y=2}", "c=1", "c.d=2"].map(parseOverride);
     expect(treeOfOverrides(overrides)).toEqual({ a: { x: 1, y: 2 }, b: { y: 2 }, c: { d: 2 } });
   });
@@ -58,7 +58,7 @@ describe("treeOfCallConfig", () => {
     });
   });
 
-  it("refuses tables and lists that would take more of the stack than there is", () => {
+  it("refuses tables and lists that are nested too deeply for the stack", () => {
     const within = (wrap: (inner: unknown) => unknown) => Array.from({ length: 100_000 }).reduce((inner) => wrap(inner), "x" as unknown);
     for (const model of [within((inner) => [inner]), within((a) => ({ a })), within((inner) => [{ a: inner }])])
       expect(() => treeOfCallConfig({ model })).toThrow("more than 32 deep");
@@ -68,7 +68,7 @@ describe("treeOfCallConfig", () => {
 const ANCHOR = { folder: "/home/me/.codex", home: "/home/me" };
 
 describe("anchorPaths", () => {
-  it("makes paths absolute wherever the schema has them, and touches nothing else", () => {
+  it("makes the paths of the schema absolute, and changes nothing else", () => {
     const tree = {
       model: "./not-a-path",
       model_instructions_file: "prompts/base.md",

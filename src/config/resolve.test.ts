@@ -97,7 +97,7 @@ describe("folders and files", () => {
     expect(roots({ config: { "sandbox_workspace_write.writable_roots": ["~/x", "y"] } })).toEqual(["/home/me/x", "/srv/app/y"]);
   });
 
-  it("instruction files are read anew for each thread", () => {
+  it("instruction files are read again for each thread", () => {
     const { codexHome, ...resolver } = resolverWith({
       toml: 'model_instructions_file = "base.md"\nexperimental_compact_prompt_file = "compact.md"\n',
     });
@@ -128,7 +128,7 @@ describe("folders and files", () => {
     expect(() => resolver.forNewThread({})).toThrow(ConfigInvalid);
   });
 
-  it("the same call gets the same object, unless another file than config.toml may have a say", () => {
+  it("the same call gets the same object, unless a file other than config.toml may decide", () => {
     const isSame = (toml: string, call: NewThreadCall = {}) => {
       const resolver = resolverWith({ toml });
       const [first, second] = [{ ...call }, { ...call }].map((same) => resolver.forNewThread(same));
@@ -139,7 +139,7 @@ describe("folders and files", () => {
     expect(isSame("[profiles.p]", { profile: "p" })).toBe(false);
   });
 
-  it("a profile's file counts as soon as it exists, and a folder's trust as soon as its `.git` says so", () => {
+  it("a profile's file counts as soon as it exists, and a folder's trust as soon as its `.git` decides it", () => {
     const { codexHome, ...resolver } = resolverWith({ toml: "" });
     const config = (content: string) => fs.writeFileSync(path.join(codexHome, "config.toml"), content);
     config('profile = "p"\n[profiles.p]\nmodel = "table"');
@@ -213,7 +213,7 @@ describe("mistakes of a call", () => {
     expect(resolverWith({ asRecorded: true, listening: true }).forNewThread({ config }).model).not.toBe("");
   });
 
-  it("unknown keys are only remarked on", () => {
+  it("unknown keys are only reported", () => {
     const resolver = resolverWith({ toml: `from_file = 1\n[model_providers.openai]\nname = "Mine"\n` });
     expect(resolver.forNewThread({ config: { no_such_key: 1, "features.bogus": true, model: null } }).notices).toEqual([
       "unknown configuration key `from_file`",
@@ -233,7 +233,7 @@ describe("mistakes of a call", () => {
 });
 
 describe("the check at start", () => {
-  it("reports harmless oddities", () => {
+  it("reports harmless mistakes", () => {
     expect(resolverWith({ toml: "odd = 1", overrides: ["stranger=2"] }).checkAtStart()).toEqual([
       "unknown configuration key `odd`",
       "unknown configuration key `stranger`",
@@ -374,7 +374,7 @@ describe("a stored thread", () => {
     expect(resolver.forStoredThread(stored).provider.id).toBe("mock");
   });
 
-  it("takes from the configuration what its record does not say", () => {
+  it("takes settings that its record lacks from the configuration", () => {
     const settings = resolverWith({ toml: toml.replace(/model_instructions_file.*\n/, "") }).forStoredThread({ cwd: "/old/place" });
     expect(essence(settings)).toEqual({
       cwd: "/old/place",
@@ -407,7 +407,7 @@ describe("an engine that reads config.toml itself", () => {
     expect(resolverWith({ toml: 'model = "file"' }).stated({})).toEqual({});
   });
 
-  it("may know more than we do: values that cannot be read are passed over and named, once it is tolerated", () => {
+  it("may know newer values: values that we cannot read are skipped and named, if that is allowed", () => {
     const toml = 'model = "m"\nmodel_verbosity = "ultra"\n';
     expect(() => resolverWith({ toml }).checkAtStart()).toThrow(/unknown variant `ultra`/);
     const settings = resolverWith({ toml, tolerant: true }).forNewThread({});
@@ -446,7 +446,7 @@ describe("an engine that reads config.toml itself", () => {
     expect({ model: settings.model, modelIsOurs: settings.modelIsOurs }).toEqual({ ...named, modelIsOurs });
   });
 
-  it("does not make broken TOML, nor mistakes of the command line and of calls, bearable", () => {
+  it("does not excuse broken TOML, nor mistakes on the command line and in calls", () => {
     expect(() => resolverWith({ toml: "model = = 1", tolerant: true }).checkAtStart()).toThrow(ConfigInvalid);
     expect(() => resolverWith({ overrides: ["model_verbosity=ultra"], tolerant: true }).checkAtStart()).toThrow(ConfigInvalid);
     expect(() => resolverWith({ tolerant: true }).forNewThread({ config: { model_verbosity: "ultra" } })).toThrow(ConfigInvalid);

@@ -107,7 +107,7 @@ describe("threadSettings", () => {
     });
   });
 
-  it("knows which variables the configuration calls secret, whether or not what they are for is in use", () => {
+  it("knows the variables that the configuration names as secret, whether they are in use or not", () => {
     const settings = {
       model_providers: {
         mine: { name: "Mine", env_key: "MINE" },
@@ -247,7 +247,7 @@ describe("trustOf", () => {
     expect(trustOf("/no/such/folder", { projects: { "/no/such/folder": { trust_level: "untrusted" } } })).toBe("untrusted");
   });
 
-  it("does not follow from a mention without a level, nor from a parent that is no repository", () => {
+  it("does not follow from an entry without a level, nor from a parent that is no repository", () => {
     const folder = tempFolder();
     const below = makeFolder(folder, "sub");
     expect(trustOf(below, { projects: { [below]: {}, [folder]: { trust_level: "trusted" } } })).toBeUndefined();
@@ -331,7 +331,7 @@ describe("a folder that pretends to be a worktree of a trusted repository is not
   });
 });
 
-describe("distrust is not lost below", () => {
+describe("distrust also applies to folders below", () => {
   it.for([
     ["an empty .git folder", (sub) => makeFolder(sub, ".git")],
     ["a .git folder with other things in it", (sub) => makeFolder(sub, ".git/.in-use-by-1")],
@@ -360,7 +360,7 @@ describe("distrust is not lost below", () => {
         execFileSync("mkfifo", [dotGit]);
       },
     ],
-  ] as const)("a .git file %s is none, and nobody waits for it", ([, prepare]) => {
+  ] as const)("a .git file %s does not count, and the server does not wait for it", ([, prepare]) => {
     const root = tempFolder();
     makeRepository(root);
     const sub = makeFolder(root, "sub");
@@ -421,7 +421,7 @@ function git(cwd: string, ...args: readonly string[]): void {
   execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, env, stdio: "pipe" });
 }
 
-it("an instruction file gives its text without the space around it", () => {
+it("the text of an instruction file is trimmed", () => {
   expect(readInstructionFile(fileWith("\n Be brief.\n\nBe kind.\n"), "model instructions file")).toBe("Be brief.\n\nBe kind.");
 });
 

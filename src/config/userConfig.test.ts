@@ -35,7 +35,7 @@ it("keeps comments, and leaves nothing else behind", async () => {
   expect(readFileSync(file(), "utf8")).toBe("# mine\n[t]\n");
 });
 
-it("makes no file to say nothing in, and one for its user alone otherwise", async () => {
+it("creates no file without content, and otherwise a file for its user alone", async () => {
   const config = new UserConfig({ codexHome });
   await config.setDefaultModel({ model: undefined, effort: undefined });
   expect(readdirSync(codexHome)).toEqual([]);
@@ -44,7 +44,7 @@ it("makes no file to say nothing in, and one for its user alone otherwise", asyn
   expect(statSync(file()).mode & 0o777).toBe(0o600);
 });
 
-it("writes where the active profile is read: its table, or its file", async () => {
+it("writes to where the active profile is read from: its table, or its file", async () => {
   writeFileSync(file(), 'profile = "fast"\n');
   await new UserConfig({ codexHome }).setDefaultModel({ model: "a", effort: undefined });
   expect(readFileSync(file(), "utf8")).toBe('profile = "fast"\n\n[profiles.fast]\nmodel = "a"\n');
@@ -101,7 +101,7 @@ it("changes the target of a link and keeps the link", async () => {
   expect(lstatSync(file()).isSymbolicLink()).toBe(true);
 });
 
-it("touches no file that is broken", async () => {
+it("does not change a broken file", async () => {
   writeFileSync(file(), "model = \n");
   await expect(new UserConfig({ codexHome }).setDefaultModel({ model: "m", effort: undefined })).rejects.toThrow(/config\.toml:1/);
   expect(readFileSync(file(), "utf8")).toBe("model = \n");

@@ -55,7 +55,7 @@ describe("the environment of a command", () => {
     expect(environment({ includeOnly: ["P.TH", "[A-Z]*", "(HOME)"] })).toEqual({});
   });
 
-  it("never holds the provider's keys or the server's password, not even when set", () => {
+  it("never contains the provider's keys or the server's password, not even if set", () => {
     const set = { API_KEY: "again", CODEX_MCP_TOKEN: "t" };
     expect(environment({ inherit: "none", set }, { secrets: ["API_KEY"] })).toEqual({});
   });
@@ -80,7 +80,7 @@ describe("the environment of a command", () => {
     ]);
   });
 
-  it("holds nothing of the server's own, but for what programs inside a turn are to know", () => {
+  it("contains none of the server's own variables, except the mark for programs inside a turn", () => {
     const server = {
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=x",
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: "authorization=x",
@@ -103,14 +103,14 @@ describe("the environment of a command", () => {
     ]);
   });
 
-  it("holds nothing that looks secret where others may be at work, unless it is named", () => {
+  it("contains nothing that looks secret on a shared server, unless it is named", () => {
     const server = { PATH: "/bin", GITHUB_TOKEN: "g", PGPASSWORD: "p", DATABASE_URL: "postgres://a:b@c/d", SITE: "https://example.org" };
     const policy = { ...DEFAULT_ENVIRONMENT_POLICY, hidesLikelySecrets: true };
     expect(commandEnvironment(policy, server, OPEN)).toEqual({ PATH: "/bin", SITE: "https://example.org" });
     expect(commandEnvironment({ ...policy, includeOnly: ["GITHUB_TOKEN"] }, server, OPEN)).toEqual({ GITHUB_TOKEN: "g" });
   });
 
-  it("gets nothing from a login profile that is withheld otherwise", () => {
+  it("gets no variable from a login profile that is withheld otherwise", () => {
     const policy = { ...DEFAULT_ENVIRONMENT_POLICY, secrets: ["OTHER_KEY"], set: { DEPLOY_TOKEN: "set" } };
     const login = { PATH: "/bin", OTHER_KEY: "k", IN_USE: "u", DEPLOY_TOKEN: "set", GITHUB_TOKEN: "g", CODEX_MCP_TOKEN: "t" };
     expect([afterLogin(policy, login, ["IN_USE"]), afterLogin({ ...policy, hidesLikelySecrets: true }, login, ["IN_USE"])]).toEqual([
@@ -119,11 +119,11 @@ describe("the environment of a command", () => {
     ]);
   });
 
-  it("says that there is no network", () => {
+  it("has a variable that says that there is no network", () => {
     expect(environment({ inherit: "none" }, { network: false })).toEqual({ CODEX_SANDBOX_NETWORK_DISABLED: "1" });
   });
 
-  it("names the sandbox on a Mac only", () => {
+  it("has a variable that names the sandbox, on macOS only", () => {
     expect(environment({ inherit: "none" }, { sandbox: "seatbelt" })).toEqual({ CODEX_SANDBOX: "seatbelt" });
   });
 

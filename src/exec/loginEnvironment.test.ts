@@ -33,7 +33,7 @@ function timesRead(): number {
   return readFileSync(path.join(home, "times"), "utf8").split("\n").length - 1;
 }
 
-it("has the profile's changes, and nothing of the shell that read it", async () => {
+it("has the profile's changes, and no variable of the shell that read it", async () => {
   profile("echo a greeting; export ADDED='two\nlines' PATH=/opt/tools:$PATH; unset REMOVED");
   const { env } = await knownLogin({ REMOVED: "x", KEPT: "y", SHLVL: "5" });
   expect(env).toEqual({
@@ -45,7 +45,7 @@ it("has the profile's changes, and nothing of the shell that read it", async () 
   });
 });
 
-it("is asked for once, also by several at a time, and again for other variables", async () => {
+it("is read once, also for several concurrent readers, and again for other variables", async () => {
   await Promise.all([login(), login()]);
   await login();
   const first = timesRead();
@@ -62,7 +62,7 @@ it.for([
   expect(await login()).toEqual({ kind: "failed", why, ms: expect.any(Number) });
 });
 
-it("is unknown for an unsupported shell, or a missing one", async () => {
+it("does not exist for an unsupported or missing shell", async () => {
   writeFileSync(path.join(home, "fish"), "");
   expect(await login({ shell: path.join(home, "fish") })).toEqual({ kind: "unknown" });
   const missing = path.join(home, "bash");
@@ -71,7 +71,7 @@ it("is unknown for an unsupported shell, or a missing one", async () => {
   expect(await login({ shell: missing })).toMatchObject({ kind: "known" });
 });
 
-it("fails when the profile takes too long, which is not waited for again for a while", async () => {
+it("fails if the profile takes too long, and then at once for a while", async () => {
   let time = 0;
   logins = new LoginEnvironments({ now: () => time });
   profile("test -e $HOME/mended || sleep 60");

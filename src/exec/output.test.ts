@@ -24,7 +24,7 @@ describe("the beginning and the end of output", () => {
     expect(keep(10, "01234", "56789")).toEqual({ text: "0123456789", omitted: 0 });
   });
 
-  it("are half of what may be kept each", () => {
+  it("each get half of the limit", () => {
     expect(keep(10, "0123456789abcdefghij")).toEqual({ text: "01234fghij", omitted: 10 });
   });
 
@@ -36,12 +36,12 @@ describe("the beginning and the end of output", () => {
     }
   });
 
-  it("hold no half characters where something is missing between them", () => {
+  it("contain no incomplete characters at the gap", () => {
     expect(keep(8, "a€€€€€b")).toEqual({ text: "a€€b", omitted: 9 });
     expect(keep(6, "€é𝄞é€")).toEqual({ text: "€€", omitted: 8 });
   });
 
-  it("hold bytes that are no text as they came", () => {
+  it("keep bytes that are not text", () => {
     expect(keep(4, Buffer.from([0xff, 0xfe, 0x80, 0x80])).text).toBe("\ufffd\ufffd\ufffd\ufffd");
   });
 });
@@ -60,7 +60,7 @@ describe("both streams together", () => {
     expect(together(900, 900, 300)).toEqual([100, 300]);
   });
 
-  it("may use what the other one leaves", () => {
+  it("may use the share that the other one leaves", () => {
     expect([together(900, 20, 300), together(50, 900, 300)]).toEqual([
       [280, 300],
       [50, 300],
@@ -89,7 +89,7 @@ describe("text that is too long", () => {
     expect(truncateMiddle("€€€€€", { unit: "bytes", limit: 8 })).toBe("€…3 chars truncated…€");
   });
 
-  it("may lose everything", () => {
+  it("may be removed completely", () => {
     expect(truncateMiddle("abc", { unit: "bytes", limit: 0 })).toBe("…3 chars truncated…");
   });
 });
@@ -99,7 +99,7 @@ describe("the output in exec_command_end", () => {
     expect(formattedOutput(finished("to-out\nto-err\n"), BYTES)).toBe("to-out\nto-err\n");
   });
 
-  it("tells how many lines there were when it was cut", () => {
+  it("states the number of lines if it was cut", () => {
     const output = `${"abcdefghi\n".repeat(6_000)}yes: standard output: Broken pipe\n`;
     const shown = formattedOutput(finished(output), BYTES);
     expect(shown).toBe(`Total output lines: 6001\n\n${output.slice(0, 5_000)}…50034 chars truncated…${output.slice(-5_000)}`);
@@ -142,7 +142,7 @@ describe("what a tool answers", () => {
 });
 
 describe("resultAsText", () => {
-  it("says what the answer of shell says, without JSON", () => {
+  it("has the same content as the answer of shell, without JSON", () => {
     const answer = shellAnswer(
       { aggregatedOutput: 'a "b"\n', exitCode: 3, durationMs: 250, ended: "exited" },
       { unit: "bytes", limit: 100 },
@@ -150,7 +150,7 @@ describe("resultAsText", () => {
     expect(resultAsText(answer)).toBe('Exit code: 3\nWall time: 0.3 seconds\nOutput:\na "b"\n');
   });
 
-  it("counts the lines of what was cut in a line of its own", () => {
+  it("states the number of cut lines on a line of its own", () => {
     const answer = shellAnswer(
       { aggregatedOutput: "line\n".repeat(50), exitCode: 0, durationMs: 0, ended: "exited" },
       { unit: "bytes", limit: 20 },

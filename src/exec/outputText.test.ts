@@ -40,6 +40,6 @@ it("of much output takes the encoding of its beginning", () => {
   expect(outputText(Buffer.concat(Array.from({ length: 4_000 }, () => line)))).toBe("Привет мир, как дела\n".repeat(4_000));
 });
 
-it("is nothing for nothing", () => {
+it("of no output is empty", () => {
   expect(outputText(Buffer.alloc(0))).toBe("");
 });

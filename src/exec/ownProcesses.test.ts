@@ -13,7 +13,7 @@ async function started(program: string, args: readonly string[]): Promise<number
 }
 
 describe.skipIf(process.platform !== "linux")("processes that this process has started", () => {
-  it("is found with what that started in turn", async () => {
+  it("is found with its own child processes", async () => {
     const pid = await started("sh", ["-c", "sh -c 'echo; read line'; echo"]);
     const found = await ownProcesses();
     expect(hasOwnProcesses()).toBe(true);
@@ -21,13 +21,13 @@ describe.skipIf(process.platform !== "linux")("processes that this process has s
     expect(found.length).toBeGreaterThan(1);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("is left out when it lives in another network (to be seen by root only)", async () => {
+  it.skipIf(process.getuid?.() !== 0)("is left out if it is in another network namespace (needs root)", async () => {
     const pid = await started("unshare", ["--net", "sh", "-c", "echo; read line"]);
     expect((await ownProcesses()).map((own) => own.pid)).not.toContain(pid);
   });
 });
 
-it("knows the connections of this process while they are open, by where the other side sees them come from", async () => {
+it("knows the open connections of this process by the address that the other side sees", async () => {
   const own = new OwnConnections();
   const server = createServer().listen(0, "::");
   onTestFinished(() => {

@@ -15,7 +15,7 @@ async function readAll({ ourEnd }: ProgramPipe): Promise<string> {
 }
 
 describe.skipIf(process.platform !== "linux")("a pipe that is used again", () => {
-  it("holds nothing of an earlier command whose output was no longer read", async () => {
+  it("contains no unread output of an earlier command", async () => {
     for (let use = 0; use < 20; use++) {
       const former = await taken();
       writeSync(former.programEnd, "left behind");
@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== "linux")("a pipe that is used again", () =>
     }
   });
 
-  it("is not one that another process could still write to", async () => {
+  it("is never one that another process could still write to", async () => {
     const former = await taken();
     former.finish({ reusable: true });
     expect(() => writeSync(former.programEnd, "late")).toThrow("EPIPE");

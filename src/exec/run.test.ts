@@ -44,17 +44,17 @@ describe("a command's result", () => {
     expect((await bash("kill -9 $$")).exitCode).toBe(137);
   });
 
-  it("has exit code 124 and what was said so far when the time is over", async () => {
+  it("has exit code 124 and the output so far at the time limit", async () => {
     const result = await bash("echo before; sleep 1000", { timeoutMs: BEGUN_BY_THEN_MS });
     expect(result).toMatchObject({ ended: "timedOut", exitCode: 124, stdout: "before\n" });
   });
 
-  it("has what a command says when it is asked to end", async () => {
+  it("contains what a command prints when it gets SIGTERM", async () => {
     const result = await bash("trap 'echo tidied; exit 9' TERM; sleep 1000 & wait", { timeoutMs: BEGUN_BY_THEN_MS });
     expect(result).toMatchObject({ ended: "timedOut", stdout: "tidied\n" });
   });
 
-  it("comes at the command's end, though a child in the background holds the output", async () => {
+  it("is there at the command's end, although a background child keeps the output open", async () => {
     const result = await bash("sleep 1000 & echo done");
     expect(result).toMatchObject({ ended: "exited", exitCode: 0, stdout: "done\n" });
   });
@@ -65,7 +65,7 @@ describe("a command's input", () => {
     expect(await bash("cat; echo read")).toMatchObject({ exitCode: 0, stdout: "read\n" });
   });
 
-  it("is what is written when that was asked for", async () => {
+  it("is what is written to it, if requested", async () => {
     const command = runCommand(launch("head", "-n", "1"), { stdin: "pipe" });
     expect(await command.write("hello\n")).toBe(true);
     expect(await command.result).toMatchObject({ exitCode: 0, stdout: "hello\n" });
@@ -94,7 +94,7 @@ describe("a command's output", () => {
     expect(outputs).toEqual(Array.from({ length: 12 }, (_, at) => `${at}\n`));
   });
 
-  it("keeps characters whole that come in two pieces", async () => {
+  it("keeps characters whole that arrive in two pieces", async () => {
     expect((await bash("printf '\\xe2\\x82'; sleep 0.05; printf '\\xac\\n'")).stdout).toBe("€\n");
   });
 
@@ -118,7 +118,7 @@ describe("a command's output", () => {
     expect(highest - before).toBeLessThan(150 * MIB);
   });
 
-  it("is shown as it comes, in pieces of at most 8 KiB and at most 10,000 of them", async () => {
+  it("is shown as it arrives, in at most 10,000 pieces of at most 8 KiB", async () => {
     const sizes: number[] = [];
     const names = new Set<OutputName>();
     await bash("yes | head -c 100000000; echo x >&2", {
@@ -133,7 +133,7 @@ describe("a command's output", () => {
   });
 });
 
-describe("what cannot be started", () => {
+describe("a command that cannot be started", () => {
   it("is named when the program does not exist", async () => {
     await expect(runCommand(launch("no-such-program")).result).rejects.toEqual(
       new ProgramNotStarted("no-such-program", "No such file or directory"),

@@ -31,7 +31,7 @@ async function startRunning(script: string, stdin: "none" | "pipe" = "none"): Pr
 }
 
 describe("a command that ends in time", () => {
-  it("is reported with its exit code, and is no session", async () => {
+  it("is reported with its exit code, and does not become a session", async () => {
     const { report, finished } = await sessions.start(bash("echo out; echo err >&2; exit 3"), IN_TIME);
     expect({ ...report, wallTimeMs: 0 }).toEqual({
       output: expect.stringMatching(/^(out\nerr|err\nout)\n$/),
@@ -42,14 +42,14 @@ describe("a command that ends in time", () => {
     expect([sessions.size, (await finished).stdout]).toEqual([0, "out\n"]);
   });
 
-  it("that cannot be started is an error, and no session", async () => {
+  it("that cannot be started is an error, and does not become a session", async () => {
     await expect(sessions.start(launch("no-such-program"), IN_TIME)).rejects.toBeInstanceOf(ProgramNotStarted);
     expect(sessions.size).toBe(0);
   });
 });
 
 describe("a command that keeps running", () => {
-  it("has a number between 1000 and 99999, and is asked again for what it says", async () => {
+  it("has a number between 1000 and 99999, under which its output can be read", async () => {
     const { report } = await sessions.start(bash("echo first; read line; echo second $line"), { ...SOON, stdin: "pipe" });
     const id = report.sessionId ?? 0;
     let { output } = report;
@@ -61,13 +61,13 @@ describe("a command that keeps running", () => {
     expect(sessions.size).toBe(0);
   });
 
-  it("is waited for no longer than asked", async () => {
+  it("is waited for no longer than requested", async () => {
     const id = await startRunning("sleep 1000");
     const report = await sessions.write(id, "", SOON);
     expect(report).toMatchObject({ output: "", sessionId: id, exitCode: undefined });
   });
 
-  it("says each thing once, and a character that comes in two pieces when it is whole", async () => {
+  it("shows each output once, and a split character when it is complete", async () => {
     const { report } = await sessions.start(bash("printf 'a\\xe2\\x82'; read line; printf '\\xacb'"), { ...SOON, stdin: "pipe" });
     const rest = await sessions.write(report.sessionId ?? 0, "\n", IN_TIME);
     expect([report.output, rest.output]).toEqual(["a", "€b"]);
@@ -79,7 +79,7 @@ describe("a command that keeps running", () => {
     expect([output.slice(0, 8), output.slice(-7), Buffer.byteLength(output)]).toEqual(["first\ny\n", "y\nlast\n", 1_048_576]);
   });
 
-  it("takes no input when it was started without", async () => {
+  it("takes no input if it was started without input", async () => {
     const id = await startRunning("sleep 1000");
     await expect(sessions.write(id, "x", SOON)).rejects.toEqual(new InputClosed());
   });
@@ -93,14 +93,14 @@ describe("a command that keeps running", () => {
 });
 
 describe("the end of sessions", () => {
-  it("is complete when it is reported", async () => {
+  it("is complete before it is reported", async () => {
     await startRunning("trap '' TERM; sleep 1000 & wait; sleep 1000");
     await startRunning("sleep 1000");
     await sessions.endAll();
     expect([sessions.size, livingWith(mark)]).toEqual([0, []]);
   });
 
-  it("comes with the call that is cancelled while it waits for a start", async () => {
+  it("follows a cancelled call that waits for the start", async () => {
     const cancelling = new AbortController();
     const reason = new Error("cancelled");
     const starting = sessions.start(bash("echo ready; sleep 1000"), {
@@ -112,13 +112,13 @@ describe("the end of sessions", () => {
     expect([sessions.size, livingWith(mark)]).toEqual([0, []]);
   });
 
-  it("does not come with a cancelled question", async () => {
+  it("does not follow a cancelled read", async () => {
     const id = await startRunning("sleep 1000");
     await expect(sessions.write(id, "", { ...IN_TIME, signal: AbortSignal.abort() })).rejects.toThrow();
     expect([sessions.size, livingWith(mark).length > 0]).toEqual([1, true]);
   });
 
-  it("comes for the least recently used one when there are too many", async () => {
+  it("comes for the least recently used session when there are too many", async () => {
     const [oldest = 0, second = 0, ...rest] = await Promise.all(
       Array.from({ length: MOST_SESSIONS }, () => startRunning("exec sleep 1000")),
     );
@@ -129,22 +129,22 @@ describe("the end of sessions", () => {
     expect(await sessions.write(rest[0] ?? 0, "", SOON)).toMatchObject({ sessionId: rest[0] });
   });
 
-  it("is no command that can be approved", async () => {
+  it("is not a command that can be approved", async () => {
     await expect(sessions.write(1_234, "", SOON)).rejects.toEqual(new UnknownSession(1_234));
   });
 });
 
-it("a start is waited for ten seconds unless asked otherwise, within limits", () => {
+it("a start is waited for ten seconds unless the call says otherwise, within limits", () => {
   expect([undefined, 1, 3_000, 10 ** 9].map(startYieldMs)).toEqual([10_000, 250, 3_000, 30_000]);
 });
 
-it("an answer is waited for a quarter of a second, and for nothing at least five", () => {
+it("output is waited for a quarter of a second, and at least five seconds without input", () => {
   expect([writeYieldMs(undefined, "x"), writeYieldMs(100, "x"), writeYieldMs(undefined, ""), writeYieldMs(10 ** 9, "")]).toEqual([
     250, 250, 5_000, 30_000,
   ]);
 });
 
-it("a terminal is made by the system's own program, wherever PATH leads", () => {
+it("a terminal is created by the system's own program, wherever PATH leads", () => {
   const [program] = onTerminal(["true"]);
   expect(program).toMatch(/^\/(?:usr\/)?bin\/script$/);
 });

@@ -10,7 +10,7 @@ function refusal(message: string) {
 }
 
 describe("on a server that only this machine can reach", () => {
-  it("its user comes in unasked", async () => {
+  it("its user needs no token", async () => {
     await using server = await startGated();
     const { status, body } = await server.ask();
     expect({ status, body }).toEqual({ status: 200, body: LOCAL });
@@ -114,7 +114,7 @@ describe("on a server that only this machine can reach", () => {
     expect((await crossSite("document")).status).toBe(200);
   });
 
-  it("names that the operator adds are answered, those that end in them are not", async () => {
+  it("requests to names that the operator adds are answered, to names that end in them not", async () => {
     await using server = await startGated({ allowedHosts: ["Codex.Example", "fd00::1"] });
     const asked = ["codex.example:80", "[FD00:0::1]", "evil.codex.example", "evilcodex.example"];
     const statuses = await Promise.all(asked.map(async (host) => (await server.ask({ headers: [["host", host]] })).status));
@@ -161,7 +161,7 @@ describe("on a server that others can reach", () => {
     expect((await server.ask({ headers: [["origin", "http://localhost:3000"]] })).status).toBe(403);
   });
 
-  it("without a token it does not open, whatever its options are", async () => {
+  it("without a token it does not start, whatever its options are", async () => {
     for (const allowUnauthenticated of [false, true])
       await expect(startGated({ host: "0.0.0.0", allowUnauthenticated })).rejects.toMatchObject({ code: "unguarded_exposure" });
   });
@@ -178,7 +178,7 @@ it.each(["*", "null", "app.example", "https://app.example/path", "https://user@a
   },
 );
 
-it("open paths need no token, but a host this server answers to", async () => {
+it("open paths need no token, but an accepted Host", async () => {
   await using server = await startGated({ tokens: ["an-example-token-of-some-length"], openPaths: ["/healthz"] });
   const open = await server.ask({ path: "/healthz?verbose" });
   expect([open.status, open.body]).toEqual([200, { principal: "nobody", scopes: [] }]);

@@ -48,7 +48,7 @@ it.each<[string, Readonly<Record<string, string>>, number]>([
   expect((await post(server.origin, "{}", headers)).status).toBe(status);
 });
 
-it("a body that is declared too long is refused before it is read, and the connection is not used again", async () => {
+it("a body whose declared length is too long is refused before it is read, and the connection is closed", async () => {
   await using server = await startReader(100);
   using socket = await RawSocket.open(Number(new URL(server.origin).port));
   socket.say("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 101\r\n\r\n");
@@ -68,7 +68,7 @@ it("a body of just the limit is read", async () => {
   expect(await (await post(server.origin, "x".repeat(100))).text()).toBe("x".repeat(100));
 });
 
-it("a connection that breaks in the middle is a problem, not a body", async () => {
+it("a connection that breaks in the middle is an error, not a body", async () => {
   const problem = deferred<unknown>();
   await using server = await startLoopback(async (request) => {
     await readBody(request, { maxBytes: 100 }).catch((error: unknown) => problem.resolve(error));

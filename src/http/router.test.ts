@@ -39,7 +39,7 @@ it.each([
   ["GET", "/things/below", 404, "Nothing is served at /things/below; things are at /things", {}],
   ["PUT", "/", 405, "PUT is not served at /things", { allow: "GET, POST, OPTIONS" }],
   ["toString", "/health", 405, "toString is not served at /health", { allow: "GET, OPTIONS" }],
-])("%s %s is a problem of its sender", (method, url, status, message, headers) => {
+])("%s %s is an error of its sender", (method, url, status, message, headers) => {
   expect(problemOf(() => router.handlerOf(request(method, url)))).toEqual({ status, message, headers });
 });
 
@@ -51,7 +51,7 @@ it("says which paths accept upgrades", () => {
   });
 });
 
-it("names requests for statistics by what is mounted, never by what clients invent", () => {
+it("labels requests in metrics by their route, never by a client's path", () => {
   expect(["/", "/things?a", "/health", "/x", "/__proto__"].map((url) => router.labelOf(request("GET", url)))).toEqual([
     "/things",
     "/things",

@@ -35,7 +35,7 @@ it("a waiting request is notified once, not before its time and soon after it", 
   expect(told).toEqual(["first", "second"]);
 });
 
-it("ended ones are never reported", () => {
+it("ended requests are never reported", () => {
   const late = new SlowRequests(1_000);
   const told: string[] = [];
   const answered = new Named("answered", told);
@@ -45,7 +45,7 @@ it("ended ones are never reported", () => {
   expect(told).toEqual([]);
 });
 
-it("keeps no timer when nothing waits, and begins again", () => {
+it("keeps no timer while nothing waits, and starts it again", () => {
   const late = new SlowRequests(1_000);
   const told: string[] = [];
   late.begin(new Named("first", told));

@@ -27,7 +27,7 @@ it("closing one side ends both, and nothing is delivered afterwards", async () =
   expect([await readAll(left), await readAll(right)]).toEqual([[], []]);
 });
 
-it("never has too much to carry", () => {
+it("never reports congestion", () => {
   const [left] = memoryWires();
   expect(left.congested()).toBeUndefined();
 });

@@ -38,7 +38,7 @@ describe("requests", () => {
     });
   });
 
-  it("with an id of thousands of characters are not answered either: all that is said of a request repeats it", () => {
+  it("with an id of thousands of characters are not answered either, because every message about a request repeats its id", () => {
     expect(parseMessage(`{"id":"${"x".repeat(4_097)}","method":"ping"}`)).toEqual({
       kind: "unreadable",
       problem: "not a message",
@@ -58,13 +58,13 @@ describe("requests", () => {
   });
 });
 
-it("a batch of more messages than may be in flight is one that cannot be read", () => {
+it("a batch of more messages than may be in flight is refused as a whole", () => {
   const batch = (length: number) => parseMessage(JSON.stringify(Array.from({ length }, (_, id) => ({ id, method: "ping" }))));
   expect(batch(1_000)).toHaveLength(1_000);
   expect(batch(1_001)).toMatchObject({ kind: "unreadable", answer: { id: null }, reason: "a batch of 1001 messages; 1000 are the limit" });
 });
 
-it("a byte order mark before a message is overlooked", () => {
+it("a byte order mark before a message is ignored", () => {
   expect(parseMessage('\uFEFF{"jsonrpc":"2.0","id":1,"method":"ping"}')).toEqual({
     kind: "request",
     id: 1,
@@ -104,7 +104,7 @@ describe("responses", () => {
   });
 });
 
-describe("what is no message", () => {
+describe("an invalid message", () => {
   it.for([
     ["an empty line", "", "0 characters that are not JSON"],
     ["blanks", "   ", "3 characters that are not JSON"],
@@ -116,13 +116,13 @@ describe("what is no message", () => {
     ["an empty object", "{}", "neither a request, a notification nor a response"],
     ["a method that is no string, without an id", '{"method":5}', "neither a request, a notification nor a response"],
     ["a result without an id", '{"result":{}}', "neither a request, a notification nor a response"],
-  ] as const)("%s gets no answer, only a reason for the log", ([, text, reason]) => {
+  ] as const)("%s gets no answer, only a log line", ([, text, reason]) => {
     const problem = reason.endsWith("not JSON") ? "not JSON" : "not a message";
     expect(parseMessage(text)).toEqual({ kind: "unreadable", problem, reason });
   });
 
   it.for(['{"jsonrpc":"2.0","id":1', "{not json}", "[1,", '  {"a":}'])(
-    "%j looks like JSON, so its sender is told that it is not",
+    "%j looks like JSON, so its sender learns that it is not",
     (text) => {
       expect(parseMessage(text)).toEqual({
         kind: "unreadable",
@@ -182,24 +182,24 @@ describe("an id that a number cannot hold", () => {
     `{"method":"notifications/cancelled","params":{"requestId":${LONG},"reason":"no"}}`,
     `{"id":1,"method":"tools/call","params":{"_meta":{"progressToken":${LONG},"other":1},"name":"codex"}}`,
     `[{"id":${LONG}},{"id":2},{"id":"${LONG}"},{"id":"\\"${LONG}"}]`,
-  ])("is written as it was read: %s", (text) => {
+  ])("is written exactly as it was read: %s", (text) => {
     expect(jsonText(parseJson(text))).toBe(text);
   });
 
-  it("is distinguished from its neighbours", () => {
+  it("is distinguished from neighbouring numbers", () => {
     expect([LONG, "9007199254740995"].map((id) => parseJson(`{"id":${id}}`))).toEqual([
       { id: 9007199254740993n },
       { id: 9007199254740995n },
     ]);
   });
 
-  it("is found whatever the texts around it hold", () => {
+  it("is found whatever the strings around it contain", () => {
     const text = `{"params":{"text":"\\\\\\"id\\":${LONG}","requestId":1},"id":${LONG}}`;
     expect(parseJson(text)).toEqual({ params: { text: `\\"id":${LONG}`, requestId: 1 }, id: 9007199254740993n });
   });
 });
 
-it("whatever else is in a message is read as ever", () => {
+it("the rest of the message is read as usual", () => {
   const text = `{"id":9007199254740992,"params":{"arguments":{"id":${LONG},"list":[${LONG}]},"requestId":1e30,"_meta":{"progressToken":9007199254740993.0}}}`;
   expect(parseJson(text)).toEqual(JSON.parse(text));
   expect(parseJson(`{"id":${LONG},"params":[${LONG}]}`)).toEqual({ id: 9007199254740993n, params: [9007199254740992] });

@@ -107,7 +107,7 @@ describe("requests of the other side", () => {
     ]);
   });
 
-  it("may be answered in another order than they came", async () => {
+  it("may be answered in any order", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "work" }, { id: 2, method: "work" });
     await scene.heardUntilNow();
@@ -117,7 +117,7 @@ describe("requests of the other side", () => {
     expect(await scene.hear()).toEqual(resultAnswer(1, "first"));
   });
 
-  it("are refused while another under the same id is in flight, which goes on", async () => {
+  it("are refused while another one with the same id is in flight, which continues", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "work" }, { id: 1, method: "echo" });
     expect(await scene.hear()).toEqual(errorAnswer(1, -32600, "a request with this id is already in flight"));
@@ -182,7 +182,7 @@ describe("a cancelled request", () => {
 });
 
 describe("the id of a cancelled request", () => {
-  it("is free at once; the new request is served when the old one has left", async () => {
+  it("is free at once; a new request with it is served when the old one has ended", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "work" });
     await scene.heardUntilNow();
@@ -224,7 +224,7 @@ describe("our own requests", () => {
     expect([await first, await second]).toEqual(["to a", "to b"]);
   });
 
-  it("are rejected with the error the other side answers", async () => {
+  it("are rejected with the other side's error", async () => {
     await using scene = new Scene();
     const asked = scene.peer.request("ask", {});
     scene.say({ id: 0, error: { code: -1, message: "no", data: { why: "because" } } });
@@ -296,7 +296,7 @@ describe("batches", () => {
     ]);
   });
 
-  it("leave out what was cancelled, and say nothing when nothing is left", async () => {
+  it("leave out cancelled requests, and get no answer if none is left", async () => {
     await using scene = new Scene();
     scene.peer.batchObjection = undefined;
     scene.say(
@@ -336,8 +336,8 @@ describe("batches", () => {
   });
 });
 
-describe("what is no message", () => {
-  it("is reported, answered where that helps, and the connection continues", async () => {
+describe("an invalid message", () => {
+  it("is reported, answered if possible, and the connection continues", async () => {
     await using scene = new Scene();
     scene.say("noise", "{broken", { id: 1, method: "echo", params: "still here" });
     expect([await scene.hear(), await scene.hear()]).toEqual([
@@ -391,7 +391,7 @@ it("notifications reach their receiver with their parameters", async () => {
   ]);
 });
 
-it("what belongs to a request says so to the wire", async () => {
+it("messages about a request name it to the wire", async () => {
   const sent: unknown[] = [];
   const wire: Wire = {
     incoming: (async function* () {
@@ -412,7 +412,7 @@ it("what belongs to a request says so to the wire", async () => {
 });
 
 describe("a peer that closes", () => {
-  it("rejects what it asked, aborts what it serves, and sends nothing afterwards", async () => {
+  it("rejects its own requests, aborts those it serves, and sends nothing afterwards", async () => {
     await using scene = new Scene();
     scene.peer.batchObjection = undefined;
     scene.say({ id: 1, method: "work" }, [
@@ -436,7 +436,7 @@ describe("a peer that closes", () => {
     expect(await scene.hear()).toBe("the end");
   });
 
-  it("went on answering after the other side had closed its half, as long as it was open", async () => {
+  it("has answered requests until then, although the other side had closed its half", async () => {
     const sent: string[] = [];
     const work = deferred<string>();
     const wire: Wire = {
@@ -455,13 +455,13 @@ describe("a peer that closes", () => {
   });
 });
 
-describe("idle", () => {
-  it("is at once what serves nothing", async () => {
+describe("a peer", () => {
+  it("is idle at once if it serves nothing", async () => {
     await using scene = new Scene();
     await expect(scene.peer.idle()).resolves.toBeUndefined();
   });
 
-  it("comes when the last request is done, every time anew", async () => {
+  it("becomes idle each time the last request is done", async () => {
     await using scene = new Scene();
     const order: string[] = [];
     for (const round of ["first", "second"]) {

@@ -46,7 +46,7 @@ describe("a line past the limit", () => {
     expect(split(["ok\n", "x".repeat(11)], { limit: 10 })).toEqual([{ text: "ok" }, { tooLongBytes: 11 }]);
   });
 
-  it("begins one past the limit itself", () => {
+  it("begins at one character past the limit", () => {
     expect(split([`${"x".repeat(10)}\n${"x".repeat(11)}\n`], { limit: 10 })).toEqual([{ text: "x".repeat(10) }, { tooLongBytes: 11 }]);
   });
 

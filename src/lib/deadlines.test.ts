@@ -12,7 +12,7 @@ const never = () => new Promise<never>(() => {});
 const late = () => new Error("too late");
 
 describe("waiting", () => {
-  it("ends with the promise, and fails as it does", async () => {
+  it("ends with the promise, or with its error", async () => {
     expect(await waitFor(Promise.resolve(5), { ms: 100, signal: NEVER })).toEqual({ at: "ended", value: 5 });
     await expect(waitFor(Promise.reject(new Error("broken")), { ms: 100 })).rejects.toThrow("broken");
   });
@@ -23,7 +23,7 @@ describe("waiting", () => {
     expect(await waiting).toEqual({ at: "late" });
   });
 
-  it("ends with the signal, also when that came before", async () => {
+  it("ends with the signal, also if that was aborted before", async () => {
     const turn = new AbortController();
     const waiting = waitFor(never(), { ms: 100, signal: turn.signal });
     turn.abort();
@@ -31,7 +31,7 @@ describe("waiting", () => {
     expect(await waitFor(Promise.resolve(5), { signal: turn.signal })).toEqual({ at: "aborted" });
   });
 
-  it("is not over at once when the limit is longer than a timer can be", async () => {
+  it("does not end at once if the limit is longer than the longest timer", async () => {
     const work = new AbortController();
     const waiting = waitFor(never(), { ms: 2 ** 40, signal: work.signal });
     await vi.advanceTimersByTimeAsync(1_000);
@@ -39,7 +39,7 @@ describe("waiting", () => {
     expect(await waiting).toEqual({ at: "aborted" });
   });
 
-  it("leaves a promise that fails afterwards to itself", async () => {
+  it("ignores a promise that fails afterwards", async () => {
     const failing = new Promise((_, reject) => setTimeout(() => reject(new Error("nobody waits any more")), 200));
     const waiting = waitFor(failing, { ms: 100 });
     await vi.advanceTimersByTimeAsync(200);
@@ -48,7 +48,7 @@ describe("waiting", () => {
 });
 
 describe("the result of a wait", () => {
-  it("is the promise's value, or the other one when it takes too long", async () => {
+  it("is the promise's value, or the default if it takes too long", async () => {
     expect(await valueWithin(100, Promise.resolve(5), "none")).toBe(5);
     const waiting = valueWithin(100, never(), "none");
     vi.advanceTimersByTime(100);
@@ -73,7 +73,7 @@ describe("the result of a wait", () => {
 });
 
 describe("a deadline", () => {
-  it("passes after its time, for its reason", () => {
+  it("passes after its time, with its reason", () => {
     using limit = new Deadline(100, late);
     vi.advanceTimersByTime(99);
     expect(limit.signal.aborted).toBe(false);
@@ -109,7 +109,7 @@ describe("work with a deadline", () => {
   const stopsIn = (ms: number) => (signal: AbortSignal) =>
     new Promise<string>((resolve) => signal.addEventListener("abort", () => setTimeout(() => resolve("stopped"), ms)));
 
-  it("gives its value, or fails for its own reason", async () => {
+  it("returns its value, or fails for its own reason", async () => {
     using deadline = new Deadline(100, late);
     expect(await withDeadline({ deadline, signal: NEVER }, async () => 5)).toBe(5);
     await expect(withDeadline({ deadline }, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
@@ -144,7 +144,7 @@ describe("work with a deadline", () => {
     await givenUp;
   });
 
-  it("is given up at once without a stop timeout, also if it was aborted before", async () => {
+  it("is abandoned at once without a stop timeout, also if it was aborted before", async () => {
     using deadline = new Deadline(1_000, late);
     let told: AbortSignal | undefined;
     const waiting = withDeadline({ deadline, signal: NEVER, stopMs: 0 }, (signal) => {
@@ -162,7 +162,7 @@ describe("work with a deadline", () => {
 });
 
 describe("an idle deadline", () => {
-  it("aborts when it was not touched in time", () => {
+  it("aborts if it was not touched in time", () => {
     using idle = new IdleDeadline(100, NEVER);
     vi.advanceTimersByTime(99);
     expect([idle.signal.aborted, idle.hasPassed]).toEqual([false, false]);
@@ -170,7 +170,7 @@ describe("an idle deadline", () => {
     expect([idle.signal.aborted, idle.hasPassed]).toEqual([true, true]);
   });
 
-  it("begins anew with each touch", () => {
+  it("restarts with each touch", () => {
     using idle = new IdleDeadline(100, NEVER);
     for (let touched = 0; touched < 5; touched++) {
       vi.advanceTimersByTime(99);
@@ -181,19 +181,19 @@ describe("an idle deadline", () => {
     expect(idle.signal.aborted).toBe(true);
   });
 
-  it("aborts with the outer signal and for its reason, which is no passing of time", () => {
+  it("aborts with the outer signal, for its reason and not as a timeout", () => {
     const outer = new AbortController();
     using idle = new IdleDeadline(100, outer.signal);
     outer.abort("stop");
     expect([idle.signal.aborted, idle.signal.reason, idle.hasPassed]).toEqual([true, "stop", false]);
   });
 
-  it("is aborted from the start when the outer signal was", () => {
+  it("is aborted from the start if the outer signal is", () => {
     using idle = new IdleDeadline(100, AbortSignal.abort("earlier"));
     expect(idle.signal.reason).toBe("earlier");
   });
 
-  it("that was disposed keeps no timer", () => {
+  it("keeps no timer after it was disposed", () => {
     const outer = new AbortController();
     const idle = new IdleDeadline(100, outer.signal);
     idle[Symbol.dispose]();

@@ -22,7 +22,7 @@ it.for([
   expect(describeError(thrown)).toBe(words);
 });
 
-it("the system's name of a failure is found where there is one", () => {
+it("the system's code of an error is found if there is one", () => {
   const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
   const odd = Object.assign(new Error("odd"), { code: 5 });
   expect([refused, odd, new Error("plain"), { code: "ENOENT" }, null].map(errorCode)).toEqual([

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-it("a thread's id is a version 7 UUID that tells when it was made", () => {
+it("a thread's id is a version 7 UUID that contains its time", () => {
   vi.useFakeTimers({ now: Date.UTC(2099, 0, 1), toFake: ["Date"] });
   const id = newThreadId();
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -30,6 +30,6 @@ it("ids sort in the order they were made, also many within one millisecond and w
   expect(ids.toSorted()).toEqual(ids);
 });
 
-it("other versions of UUIDs do not tell a time", () => {
+it("other versions of UUIDs have no time", () => {
   expect(timeOfUuid("a2f1c3d4-5b6a-4c7d-8e9f-0a1b2c3d4e5f")).toBeUndefined();
 });

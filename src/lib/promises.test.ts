@@ -17,7 +17,7 @@ it("settles once, with the first result", async () => {
   await expect(broken.promise).rejects.toThrow("first");
 });
 
-it("settles when all work is done, also work that was started meanwhile", async () => {
+it("settles when all work is done, including work that was started meanwhile", async () => {
   const tasks = new Tasks(() => {});
   const done: string[] = [];
   const first = deferred<void>();
@@ -49,7 +49,7 @@ it("a failure reaches its owner with the task's name, and others go on", async (
   expect({ failures, done }).toEqual({ failures: [["bad", new Error("broken")]], done: ["good"] });
 });
 
-it("without work is settled at once", async () => {
+it("settles at once without work", async () => {
   await expect(new Tasks(() => {}).settle()).resolves.toBeUndefined();
 });
 
@@ -60,7 +60,7 @@ async function everything<T>(box: Mailbox<T>): Promise<(readonly T[])[]> {
 }
 
 describe("a mailbox", () => {
-  it("gives together what came meanwhile, in its order, and ends when closed and empty", async () => {
+  it("delivers waiting entries together and in order, and ends when it is closed and empty", async () => {
     const box = new Mailbox<number>();
     box.put(1);
     box.put(2);
@@ -68,7 +68,7 @@ describe("a mailbox", () => {
     expect(await everything(box)).toEqual([[1, 2]]);
   });
 
-  it("wakes its reader for what comes while it waits", async () => {
+  it("wakes a waiting reader for a new entry", async () => {
     const box = new Mailbox<string>();
     const reader = box.batches();
     const first = reader.next();
@@ -83,7 +83,7 @@ describe("a mailbox", () => {
     expect(await end).toEqual({ done: true, value: undefined });
   });
 
-  it("takes nothing more once it is closed", async () => {
+  it("accepts nothing once it is closed", async () => {
     const box = new Mailbox<number>();
     box.close();
     box.put(1);
@@ -91,7 +91,7 @@ describe("a mailbox", () => {
   });
 });
 
-it("a time limit that only a joined signal knows of is not collected before it is over", async () => {
+it("a time limit that only a combined signal refers to is not collected before it has passed", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const joined = (() => AbortSignal.any([new AbortController().signal, timeoutSignal(100)]))();

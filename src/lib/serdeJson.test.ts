@@ -23,21 +23,21 @@ describe("readPlaces", () => {
     expect(faultOf(text)).toBe(complaint);
   });
 
-  it.each(["", "[1,]", '["\\u12"]', "[01]", "-", '"\n"', "[".repeat(200)])("finds a fault in %j", (text) => {
+  it.each(["", "[1,]", '["\\u12"]', "[01]", "-", '"\n"', "[".repeat(200)])("finds an error in %j", (text) => {
     expect(faultOf(text)).not.toBe("none");
   });
 
-  it.each(['{"a":{"b":[1,-2.5e3,null,true,"\\u00e9\\n"]}}', " [ ] ", '"x"', "{}"])("finds none in %s", (text) => {
+  it.each(['{"a":{"b":[1,-2.5e3,null,true,"\\u00e9\\n"]}}', " [ ] ", '"x"', "{}"])("finds no error in %s", (text) => {
     expect(faultOf(text)).toBe("none");
   });
 
-  it("knows which keys an object has twice", () => {
+  it("finds duplicate keys of an object", () => {
     const read = readPlaces('{"a":1,"b":{"a":2,"a":3}}');
     if (read instanceof JsonFault) throw new Error(read.message);
     expect(read.repeated).toEqual([{ path: ["b", "a"], keyTo: 21 }]);
   });
 
-  it("knows where each value begins and ends", () => {
+  it("finds the start and the end of each value", () => {
     const read = readPlaces('{"plan":[{"step":"a"}]}');
     if (read instanceof JsonFault) throw new Error(read.message);
     expect(read.values.get(placeKey(["plan", 0, "step"]))).toEqual({ from: 17, to: 20, keyTo: 16 });

@@ -10,20 +10,20 @@ function takeAll(shares: Shares, principal: string): Release[] {
 }
 
 describe("a principal that is alone", () => {
-  it("may have the whole", () => {
+  it("may have the whole limit", () => {
     const had = [1, 2, 3, 8, 100, 1_000].map((limit) => takeAll(new Shares({ limit }), "a").length);
     expect(had).toEqual([1, 2, 3, 8, 100, 1_000]);
   });
 
-  it("has no more than one principal may have", () => {
+  it("has no more than the share of one principal", () => {
     const shares = new Shares({ limit: 100, perPrincipal: 16 });
     expect(takeAll(shares, "a")).toHaveLength(16);
     expect(takeAll(shares, "b")).toHaveLength(16);
   });
 });
 
-describe("principals that arrive when another one has taken all it may", () => {
-  it("are served at once, the second with more than a place", () => {
+describe("principals that arrive when another one has taken its whole share", () => {
+  it("are served at once, also if the second needs more than one place", () => {
     const shares = new Shares({ limit: 100 });
     const had = [..."abcdefgh"].map((principal) => takeAll(shares, principal).length);
     expect(had).toEqual([100, 6, 1, 1, 1, 1, 1, 1]);
@@ -31,7 +31,7 @@ describe("principals that arrive when another one has taken all it may", () => {
     expect(shares.taken).toBe(112);
   });
 
-  it("get what comes back before one that has more than its share", () => {
+  it("get released places before a principal that has more than its share", () => {
     const shares = new Shares({ limit: 100 });
     const ofFirst = takeAll(shares, "first");
     takeAll(shares, "second");
@@ -45,7 +45,7 @@ describe("principals that arrive when another one has taken all it may", () => {
   });
 });
 
-it("takes a place back once, however often it is given back", () => {
+it("counts a place once, however often it is released", () => {
   const shares = new Shares({ limit: 8 });
   const [place] = [shares.take("a"), shares.take("a")];
   place?.();

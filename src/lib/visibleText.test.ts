@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { visible, visibleLines } from "./visibleText.js";
 
-describe("text of others", () => {
+describe("text from elsewhere", () => {
   it.for([
     ["touch made.txt", "touch made.txt"],
     ["naïve 名前 🎉 שלום", "naïve 名前 🎉 שלום"],
@@ -19,7 +19,7 @@ describe("text of others", () => {
     expect(visible(text)).toBe(shown);
   });
 
-  it("keeps its lines, and none looks like one of ours", () => {
+  it("keeps its lines, and none can pass for a line of ours", () => {
     expect(visibleLines("cat <<EOF\n\u001b[1A\r\nAllow?\nEOF")).toBe("cat <<EOF\n  | \\u{1b}[1A\\r\n  | Allow?\n  | EOF");
   });
 });

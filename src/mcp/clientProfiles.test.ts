@@ -23,7 +23,7 @@ it.for([
   ["a name that nobody wrote down", { name: "Codex CLI" }],
   ["a name that only contains a known one", { name: "not-claude-code" }],
   ["a name without end", { name: "qwen-cli-mcp-client-".padEnd(1_000_000, "x") }],
-] as const)("%s is a client of which nothing is known", ([, client]) => {
+] as const)("%s is an unknown client", ([, client]) => {
   expect(clientProfile(client)).toEqual({ shows: "unknown", waits: 60, readsEvents: true, form: "decision" });
 });
 

@@ -6,7 +6,7 @@ it("a supported revision is accepted as requested", () => {
   expect([HANDSHAKE_REVISIONS, spoken.map(negotiate)]).toEqual([spoken, spoken]);
 });
 
-it.for(["1999-01-01", "2026-07-28", "", "newest"])("for %j our newest is offered", (asked) => {
+it.for(["1999-01-01", "2026-07-28", "", "newest"])("for %j our newest revision is offered", (asked) => {
   expect(negotiate(asked)).toBe("2025-11-25");
 });
 

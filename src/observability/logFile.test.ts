@@ -27,7 +27,7 @@ class LogFolder implements AsyncDisposable {
   }
 }
 
-it("is set aside when the next lines do not fit, and the oldest of five is given up", async () => {
+it("is rotated when the next lines do not fit, and the oldest of five is removed", async () => {
   await using folder = new LogFolder();
   const log = folder.open(10);
   for (const name of ["one", "two", "three", "four", "five", "six"]) await log.append(`${name} 6789\n`);
@@ -40,7 +40,7 @@ it("is set aside when the next lines do not fit, and the oldest of five is given
   });
 });
 
-it("written by several at once loses no line and tears none", async () => {
+it("keeps every line whole when several processes write it", async () => {
   await using folder = new LogFolder();
   const writers = ["a", "b", "c", "d"].map((name) => ({ name, log: folder.open(4_000) }));
   const linesOf = (name: string) => Array.from({ length: 40 }, (_, at) => `${name} ${at} ${"x".repeat(60)}`);
@@ -55,7 +55,7 @@ it("written by several at once loses no line and tears none", async () => {
   expect(found.sort()).toEqual(["a", "b", "c", "d"].flatMap(linesOf).sort());
 });
 
-it("that another process has rotated is started anew by all", async () => {
+it("that another process has rotated is reopened by all", async () => {
   await using folder = new LogFolder();
   const [ours, theirs] = [folder.open(10), folder.open(10)];
   await ours.append("ours 1\n");
@@ -64,7 +64,7 @@ it("that another process has rotated is started anew by all", async () => {
   expect(folder.files()).toEqual({ "x.log": "ours 2\n", "x.log.1": "theirs 1\n", "x.log.2": "ours 1\n" });
 });
 
-it("that another process is rotating is still written, but does not grow without limit", async () => {
+it("that another process is rotating is still written, up to a limit", async () => {
   await using folder = new LogFolder();
   const log = folder.open(10);
   writeFileSync(`${folder.file}.lock`, "");
@@ -73,7 +73,7 @@ it("that another process is rotating is still written, but does not grow without
   expect(statSync(folder.file).size).toBe(27);
 });
 
-it("whose lock was left behind by a process that died is set aside all the same", async () => {
+it("whose lock was left behind by a dead process is rotated nevertheless", async () => {
   await using folder = new LogFolder();
   const log = folder.open(10);
   await log.append("12345678\n");
@@ -84,7 +84,7 @@ it("whose lock was left behind by a process that died is set aside all the same"
   expect(folder.files()).toEqual({ "x.log": "23456789\n", "x.log.1": "12345678\n" });
 });
 
-it("goes on at the end of what is there", async () => {
+it("is appended to", async () => {
   await using folder = new LogFolder();
   appendFileSync(folder.file, "before\n");
   await folder.open(1_000).append("after\n");

@@ -93,7 +93,7 @@ describe("lines", () => {
     ]);
   });
 
-  it("carry no secret, in whichever place", async () => {
+  it("contain no secret in any place", async () => {
     await using book = new LogBook({ listening: true, env: { CODEX_MCP_TOKEN: "from-the-environment" } });
     book.redactor.learn("from-a-file");
     book.log.with({ cookie: "a=b" }).info("Bearer abc from-the-environment", { cause: "from-a-file" });
@@ -106,7 +106,7 @@ describe("lines", () => {
 });
 
 describe("the file", () => {
-  it("is not made before there is a line for it, and is for its owner only", async () => {
+  it("is created with the first line, for its owner only", async () => {
     await using book = new LogBook();
     book.log.debug("not asked for");
     await new Promise((resolve) => setImmediate(resolve));
@@ -116,7 +116,7 @@ describe("the file", () => {
     expect([statSync(book.folder).mode & 0o777, statSync(book.file).mode & 0o777]).toEqual([0o700, 0o600]);
   });
 
-  it("that was deleted is begun anew", async () => {
+  it("that was deleted is created again", async () => {
     await using book = new LogBook();
     book.log.info("first");
     await eventually("the first line", () => book.lines()[0]);
@@ -126,7 +126,7 @@ describe("the file", () => {
     expect(book.lines()).toEqual([{ level: "info", message: "second" }]);
   });
 
-  it("that cannot be written is complained about once; its lines come when it can", async () => {
+  it("that cannot be written is reported once; its lines are written later", async () => {
     await using book = new LogBook();
     writeFileSync(book.folder, "in the way");
     book.log.info("first");
@@ -150,7 +150,7 @@ describe("the file", () => {
     ]);
   });
 
-  it.runIf(existsSync("/dev/full"))("on a full disk costs memory only up to a limit; what is lost is counted and told", async () => {
+  it.runIf(existsSync("/dev/full"))("on a full disk needs limited memory; lost lines are counted and reported", async () => {
     await using book = new LogBook();
     mkdirSync(book.folder);
     symlinkSync("/dev/full", book.file);
@@ -171,14 +171,14 @@ describe("the file", () => {
   });
 });
 
-it("is the message behind the program's name, then what is known about it", () => {
+it("has the program's name, the message, and then the fields", () => {
   expect(stderrText("ignored a message: not JSON")).toBe("codex-mcp-server: ignored a message: not JSON\n");
   expect(stderrText("turn ended", { outcome: "completed", ms: 12, cause: "two words", at: undefined, left: null })).toBe(
     'codex-mcp-server: turn ended outcome=completed ms=12 cause="two words" left=null\n',
   );
 });
 
-it("no text can pass for a line of its own or steer the terminal", () => {
+it("no text can pass for a separate line or control the terminal", () => {
   expect(stderrText("failed: Error: x\n    at y\r\ncodex-mcp-server: all is well\u001b[2J\u0007\n")).toBe(
     "codex-mcp-server: failed: Error: x\n    at y\n    codex-mcp-server: all is well\ufffd[2J\ufffd\n",
   );

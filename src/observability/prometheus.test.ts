@@ -25,7 +25,7 @@ it("counts sessions and connections", async () => {
   ]);
 });
 
-it("counts turns and what happens in them", async () => {
+it("counts turns, and approvals, commands and model calls in them", async () => {
   const metrics = createPrometheusMetrics();
   for (let count = 0; count < 3; count++) metrics.turnQueued();
   metrics.turnStarted();
@@ -71,7 +71,7 @@ it("counts turns and what happens in them", async () => {
   ]);
 });
 
-it("counts requests and calls, and asks for what changes by itself", async () => {
+it("counts requests and calls, and samples current values", async () => {
   const metrics = createPrometheusMetrics();
   metrics.httpRequestEnded({ route: "/mcp", method: "POST", status: 200, ms: 10 });
   metrics.httpRequestEnded({ route: "/mcp", method: "BREW", status: 405, ms: 10 });
@@ -106,7 +106,7 @@ it("every name has the prefix, the process included", async () => {
   expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
 });
 
-it("names that callers make up are distinguished only up to a limit", async () => {
+it("invented names get labels of their own only up to a limit", async () => {
   const metrics = createPrometheusMetrics();
   for (let count = 0; count < 1_000; count++) metrics.modelCallEnded({ model: `made-up-${count}`, outcome: "failed", ms: 1 });
   const calls = (await numbersOf(metrics)).filter((line) => line.startsWith("codex_mcp_model_calls_total"));

@@ -88,7 +88,7 @@ describe("a known secret", () => {
     }
   });
 
-  it("is known from variables whose names say so", () => {
+  it("is recognised by the name of its variable", () => {
     const redactor = Redactor.forEnvironment({
       CODEX_MCP_TOKEN: "hello-world",
       HOME: "/home/me",
@@ -98,7 +98,7 @@ describe("a known secret", () => {
     expect(redactor.mask("hello-world in /home/me, about trimmed")).toBe("**** in /home/me, about ****");
   });
 
-  it("may be of any length, and there may be many", () => {
+  it("may have any length, and there may be many", () => {
     const random = new SeededRandom(20_261_115);
     const long = (length: number) => Array.from({ length }, () => 'abcdefghijklmnopqrstuvwxyz0123456789\n"%/'[random.below(40)]).join("");
     const secrets = [...Array.from({ length: 500 }, () => `<${long(5_000)}>`), `<${long(15_000)}>`, `<${long(2_000)}>`, `<${long(30)}>`];
@@ -113,7 +113,7 @@ describe("a known secret", () => {
   });
 
   it.for(["🔑abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmn%252Fopqrstuvwxyz", `${"-".repeat(63)}\\\\abc`])(
-    "%j is found, and its beginning alone disturbs nothing",
+    "%j is found, and its beginning alone is not masked",
     (secret) => {
       const redactor = new Redactor();
       redactor.learn(secret);
@@ -128,7 +128,7 @@ describe("a known secret", () => {
     expect(redactor.mask("at once")).toBe("at once");
   });
 
-  it("may be the beginning of another", () => {
+  it("may be a prefix of another", () => {
     const redactor = new Redactor();
     redactor.learn("abcdef");
     redactor.learn("abcdefghi");
@@ -136,7 +136,7 @@ describe("a known secret", () => {
   });
 });
 
-it("fields whose names say that they are secret are masked whatever they hold, the others where it is needed", () => {
+it("fields with secret names are always masked, others only if their value is secret", () => {
   const line = { time: new Date(0), level: "info", target: undefined, message: "sent Bearer x1" } as const;
   const fields = { Authorization: "x", token: 5, cookie: undefined, url: "http://a:b@c/", ms: 5, ok: true, none: null };
   expect(new Redactor().maskLine({ ...line, fields })).toEqual({
@@ -146,7 +146,7 @@ it("fields whose names say that they are secret are masked whatever they hold, t
   });
 });
 
-it("long texts are cut, and no half of a secret is left at the cut", () => {
+it("long texts are cut, and no part of a secret remains at the cut", () => {
   const redactor = new Redactor();
   redactor.learn("0123456789abcdef");
   const text = "0123456789abcdef ".repeat(10_000);
@@ -170,7 +170,7 @@ it.for([
   expect(redactor.mask(`a ${secret} b ${JSON.stringify(secret)} c ${encodeURIComponent(secret)} d`)).toBe('a **** b "****" c **** d');
 });
 
-it("a text made to be slow is not", () => {
+it("a text that is made to be slow is masked in linear time", () => {
   const redactor = new Redactor();
   redactor.learn("aaaaaaaaaaaaaaaaaaaaaaab");
   const pieces = ["a", "a_", "://", 'authorization:"', "bearer ", "token=", "sk-", "eyJ", 'secret"', "\\", " ", "key\\\\", "a\n"];

@@ -23,7 +23,7 @@ describe("the compile cache", () => {
     expect(enabledFor(() => home)).toEqual([folder]);
   });
 
-  it.runIf(process.getuid)("is not used where others could write, or look", () => {
+  it.runIf(process.getuid)("is not used if others could write or read there", () => {
     for (const mode of [0o777, 0o770, 0o755]) {
       mkdirSync(folder, { recursive: true });
       chmodSync(folder, mode);
@@ -37,7 +37,7 @@ describe("the compile cache", () => {
     expect(enabledFor(() => home)).toEqual([]);
   });
 
-  it("creates no home, and leaves errors about it to the program", () => {
+  it("creates no home, and reports no error about it", () => {
     const missing = path.join(home, "missing");
     expect(enabledFor(() => missing)).toEqual([]);
     expect(existsSync(missing)).toBe(false);

@@ -31,11 +31,11 @@ describe("where a path leads", () => {
     ["dangling/below", "elsewhere/not/yet/below"],
   ] as const)("%s → %s", ([from, to]) => expect(resolveLinks(path.join(place, from))).toBe(path.join(place, to)));
 
-  it("what stands above a link's target is found from there, not from the link", () => {
+  it("`..` after a link leads above the link's target", () => {
     expect(resolveLinks(`${place}/chain/../x`)).toBe(path.join(place, "elsewhere/x"));
   });
 
-  it("nowhere, for links that go in circles", () => {
+  it("a cycle of links leads nowhere", () => {
     expect([resolveLinks(path.join(place, "round")), resolveLinks(path.join(place, "round/x"))]).toEqual([undefined, undefined]);
   });
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { DeliveryLosses } from "./maintenance.js";
 
-it("the losses of a session are counted once, however often they are read", () => {
+it("the dropped messages of a session are counted once, however often they are read", () => {
   const counted: unknown[] = [];
   const losses = new DeliveryLosses({
     messagesDropped: (count) => counted.push(`${count} dropped`),

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-it("spans reach the collector with their place in the trace, their times and what is known of them", async () => {
+it("spans reach the collector with their parents, times and attributes", async () => {
   await using collector = await OtlpCollector.open();
   const tracing = await tracingTo(collector.url);
   const call = tracing.startSpan("tools/call codex", {
@@ -59,7 +59,7 @@ it("a call that belongs to no trace begins one", async () => {
   expect(collector.spans.map(({ name, parentSpanId }) => ({ name, parentSpanId }))).toEqual([{ name: "turn", parentSpanId: undefined }]);
 });
 
-it("a trace that its sender does not record is not recorded here either", async () => {
+it("a trace that its sender does not sample is not sampled here either", async () => {
   await using collector = await OtlpCollector.open();
   const tracing = await tracingTo(collector.url);
   tracing.startSpan("turn", { parent: { traceparent: PARENT.traceparent.replace(/01$/, "00") } }).end();
@@ -89,7 +89,7 @@ it.for([
   expect(wantsTraces(env)).toBe(wanted);
 });
 
-it("without traces what a caller named as the parent is handed on", async () => {
+it("without traces the caller's trace context is passed on", async () => {
   const tracing = await openTracing({ env: {}, log: NO_LOG });
   const span = tracing.startSpan("turn", { parent: PARENT });
   span.set({ a: 1 });

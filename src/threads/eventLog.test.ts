@@ -5,7 +5,7 @@ import { formatEventId, parseEventId } from "./eventLog.js";
 const THREAD = threadIdOf("01998b1e-7c31-7d11-9f29-55c6a3b0d901");
 const TURN = turnKeyOf("01998b1e-7c32-7000-8000-000000000002");
 
-it("an event id says which event of which turn of which thread it is", () => {
+it("an event id contains the thread, the turn and the number of the event", () => {
   for (const seq of [0, 1, 17, 999_999_999_999_999]) {
     const id = { threadId: THREAD, turn: TURN, seq };
     expect(parseEventId(formatEventId(id))).toEqual(id);
@@ -13,7 +13,7 @@ it("an event id says which event of which turn of which thread it is", () => {
   expect(formatEventId({ threadId: THREAD, turn: TURN, seq: 17 })).toBe(`${THREAD}.${TURN}.17`);
 });
 
-it("is written as it is into a URL, a header and a line of an event stream", () => {
+it("needs no escaping in a URL, a header or an event stream", () => {
   const text = formatEventId({ threadId: THREAD, turn: TURN, seq: 17 });
   expect(encodeURIComponent(text)).toBe(text);
 });

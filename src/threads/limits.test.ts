@@ -77,7 +77,7 @@ describe("limits are asked about the settings a turn really runs with", () => {
     expect([engine.opened, threads.loadedCount]).toEqual([[], 0]);
   });
 
-  it("of one caller, not of another who names the same thread at once", async () => {
+  it("are those of the caller, not of another who names the same thread at once", async () => {
     const { threadId, store } = await storedThread();
     await using threads = threadsOn(new ObedientEngine(), store);
     const [refused, allowed] = await Promise.allSettled([

@@ -43,7 +43,7 @@ describe("readers", () => {
     expect(await readAll(log)).toEqual(entries("a", "b"));
   });
 
-  it("may begin behind a number they have seen", async () => {
+  it("may begin after a number that they have seen", async () => {
     const log = new MemoryEventLog(PATIENT);
     log.append(["a", "b", "c"]);
     log.end();
@@ -55,7 +55,7 @@ describe("readers", () => {
     ]);
   });
 
-  it("get a batch as it was written, without waiting for more", async () => {
+  it("get a batch as it was written, without delay", async () => {
     const log = new MemoryEventLog(PATIENT);
     const reader = log.read();
     const first = reader.next();
@@ -75,7 +75,7 @@ describe("readers", () => {
     expect([await readAll(log, { signal: abort.signal }), await other]).toEqual([[], entries("a")]);
   });
 
-  it("that leave early are forgotten", async () => {
+  it("that stop early are forgotten", async () => {
     const standing: number[][] = [];
     const log = new MemoryEventLog<string>({
       ...PATIENT,
@@ -95,7 +95,7 @@ describe("readers", () => {
 });
 
 describe("the writer", () => {
-  it("numbers entries from 1 without gaps and knows how many there were", () => {
+  it("numbers entries from 1 without gaps, and knows their count", () => {
     const log = new MemoryEventLog(PATIENT);
     expect(log.size).toBe(0);
     log.append(["a"]);
@@ -115,7 +115,7 @@ describe("the writer", () => {
 });
 
 describe("a log past its limit", () => {
-  it("keeps the shorter story, numbers with gaps, and readers find their place in it", async () => {
+  it("keeps fewer entries with their numbers, and readers find their place", async () => {
     const log = new MemoryEventLog<string>({
       ...PATIENT,
       limit: 4,
@@ -183,7 +183,7 @@ describe("condensing", () => {
     expect(condenseEvents(numbered(...events), [])).toEqual([{ seq: 4, value: completed("a") }]);
   });
 
-  it("keeps apart what belongs to different items, kinds or parts", () => {
+  it("does not join deltas of different items, kinds or parts", () => {
     const events = numbered(
       delta("a", "1"),
       delta("b", "2"),
@@ -211,7 +211,7 @@ describe("condensing", () => {
     ]);
   });
 
-  it("never joins across the place where a reader stands", () => {
+  it("never joins deltas across a reader's place", () => {
     const events = numbered(delta("a", "1"), delta("a", "2"), delta("a", "3"), delta("a", "4"));
     expect(condenseEvents(events, [2])).toEqual([
       { seq: 2, since: 1, value: delta("a", "12") },
@@ -221,7 +221,7 @@ describe("condensing", () => {
   });
 });
 
-it("an entry weighs about what its text does", () => {
+it("the size of an entry is about that of its text", () => {
   expect(weighEvent(delta("a", "x".repeat(1_000)))).toBe(1_100);
   expect(weighEvent({ type: "itemCompleted", item: { kind: "userMessage", id: "u", text: "x".repeat(1_000) } })).toBe(1_200);
   expect(weighEvent({ type: "turnStarted", contextWindow: null })).toBe(500);
@@ -265,7 +265,7 @@ function storyOf(events: readonly ThreadEvent[]): unknown {
   return { texts, others };
 }
 
-it("whatever is written and however far readers fall behind, each gets everything once", async () => {
+it("each reader gets everything once, whatever is written and however far it falls behind", async () => {
   for (let seed = 1; seed <= 60; seed++) {
     const random = randomNumbers(seed);
     const log = new MemoryEventLog<ThreadEvent>({ limit: 0, weigh: () => (random(3) === 0 ? 1 : 1_000_000), condense: condenseEvents });
@@ -296,7 +296,7 @@ it("whatever is written and however far readers fall behind, each gets everythin
   }
 });
 
-it("a reader that left in the middle of joined deltas gets them whole, with the number they start at", async () => {
+it("a reader that left in the middle of joined deltas gets all of them, with the number of the first", async () => {
   const log = new MemoryEventLog<ThreadEvent>({ ...TURN_LOG, limit: 0 });
   log.append([delta("a", "one ")]);
   log.append([delta("a", "two "), delta("a", "three")]);
@@ -309,7 +309,7 @@ describe("the logs of a node", () => {
   const threadId = newThreadId();
   const warning = (message: string): ThreadEvent => ({ type: "warning", message });
 
-  it("are forgotten when 64 newer turns have ended, but not while their turn runs", async () => {
+  it("are forgotten when 64 newer turns have ended, but never while their turn runs", async () => {
     const logs = new MemoryEventLogs(TURN_LOG);
     const turns = Array.from({ length: 66 }, () => ({ threadId, turn: newTurnKey() }));
     const [, ...ended] = turns.map((turn) => logs.create(turn));

@@ -31,7 +31,7 @@ it("calls that were cut off are answered with aborted, each in its own form", ()
   ]);
 });
 
-it("outputs without a call are dropped, also when the call was of another kind", () => {
+it("outputs without a call of the same kind are dropped", () => {
   expect(pairToolCalls([output("1"), patch("2"), output("2"), patchOutput("2")])).toEqual([patch("2"), patchOutput("2")]);
 });
 

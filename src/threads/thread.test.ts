@@ -63,7 +63,7 @@ describe("turns", () => {
     expect([record.events, record.openLeases]).toEqual([shown, 0]);
   });
 
-  it("later ones are numbered from 0 and show only themselves", async () => {
+  it("later ones are numbered from 0 and show only their own events", async () => {
     const { thread } = await openThread();
     await thread.begin({ text: "hello" }, turnIdOf("call-1")).outcome;
     const turns = [thread.reply({ text: "and" }), thread.reply({ text: "then" })];
@@ -88,7 +88,7 @@ describe("turns", () => {
     expect(engine.story).toEqual(["hold begins", "hold ends", "a begins", "a ends", "b begins", "b ends"]);
   });
 
-  it("beyond 32 that wait are refused, and the others are not harmed", async () => {
+  it("are refused beyond 32 that wait, without affecting the others", async () => {
     const { id, thread, engine } = await openThread();
     const first = thread.begin({ text: "hold" }, turnIdOf("1"));
     const waiting = Array.from({ length: 32 }, (_, number) => thread.reply({ text: String(number) }));
@@ -101,7 +101,7 @@ describe("turns", () => {
 });
 
 describe("an interrupted thread", () => {
-  it("ends the turn that runs and the ones that wait, and can be continued at once", async () => {
+  it("ends the running and the waiting turns, and can be continued at once", async () => {
     const { thread, engine } = await openThread();
     const running = thread.begin({ text: "hang" }, turnIdOf("1"));
     const waiting = thread.reply({ text: "never begun" });
@@ -131,7 +131,7 @@ describe("an interrupted thread", () => {
     expect([await running.outcome, await wanted.outcome]).toEqual([completed("hold"), completed("wanted")]);
   });
 
-  it("goes on from its record when the engine did not stop within the grace", async () => {
+  it("continues from its record if the engine did not stop in time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { id, thread, engine, record, opening } = await openThread();
     const stuck = thread.begin({ text: "ignore" }, turnIdOf("1"));
@@ -145,7 +145,7 @@ describe("an interrupted thread", () => {
     ]);
   });
 
-  it("that never came to its first turn tells how it opened with the next", async () => {
+  it("shows its opening with the next turn if the first one never began", async () => {
     const { thread, opening, record } = await openThread();
     const first = thread.begin({ text: "never begun" }, turnIdOf("1"));
     first.interrupt();
@@ -188,7 +188,7 @@ describe("a record that", () => {
     expect(engine.opened).toHaveLength(1);
   });
 
-  it("is full in the middle of a turn fails it, stops the engine, and the next turn goes on from what was kept", async () => {
+  it("becomes full during a turn fails the turn and stops the engine; the next turn continues from the stored part", async () => {
     const { id, thread, engine, record, opening } = await openThread();
     record.room = 2;
     const broken = thread.begin({ text: "too much" }, turnIdOf("1"));
@@ -247,7 +247,7 @@ describe("a record that", () => {
     expect(await thread.reply({ text: "hello" }).outcome).toEqual(completed("hello"));
   });
 
-  it("cannot be let go properly does not stop the turns behind", async () => {
+  it("fails to close does not stop the next turns", async () => {
     const { thread, record } = await openThread();
     record.releaseFailure = new Error("close EIO");
     const turns = [thread.begin({ text: "a" }, turnIdOf("1")), thread.reply({ text: "b" })];
@@ -257,7 +257,7 @@ describe("a record that", () => {
 });
 
 describe("idleness", () => {
-  it("is counted from the last turn's end, and there is none while one runs or waits", async () => {
+  it("starts at the last turn's end, and does not exist while a turn runs or waits", async () => {
     vi.useFakeTimers({ now: 1_000, toFake: ["Date"] });
     const { thread, engine } = await openThread();
     expect(thread.idleSince).toBe(1_000);
@@ -272,7 +272,7 @@ describe("idleness", () => {
     expect(thread.idleSince).toBe(3_000);
   });
 
-  it("is waited for by settling, also past turns that come meanwhile", async () => {
+  it("is awaited by `settle`, also through later turns", async () => {
     const { thread, engine } = await openThread();
     const first = thread.begin({ text: "hold" }, turnIdOf("1"));
     await begun(first);

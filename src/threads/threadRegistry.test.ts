@@ -76,7 +76,7 @@ describe("a new thread", () => {
     expect(scene.threads.loadedCount).toBe(2);
   });
 
-  it("is answered without looking into the store when it is named again", async () => {
+  it("is found without a look into the store when it is named again", async () => {
     await using scene = new Scene();
     const { threadId, outcome } = await scene.start("one");
     await outcome;
@@ -138,7 +138,7 @@ describe("a thread of an earlier process", () => {
     expect([scene.store.sought, scene.threads.loadedCount]).toEqual([[id, id], 0]);
   });
 
-  it("whose settings cannot be had is refused with the reason and loaded when they can", async () => {
+  it("whose settings cannot be read is refused with the reason, and loaded when they can", async () => {
     await using before = new Scene();
     const { threadId, outcome } = await before.start("one");
     await outcome;
@@ -169,7 +169,7 @@ describe("an idle thread", () => {
     expect([await reply.outcome, scene.store.sought, scene.threads.loadedCount]).toEqual([completed("two"), [threadId], 1]);
   });
 
-  it("leaves memory when 128 are there and another comes, unless a turn or a command runs on it", async () => {
+  it("leaves memory when another thread is loaded beside 128, unless a turn or a command runs on it", async () => {
     await using scene = new Scene();
     const { threads, store } = scene;
     const ended = async (turn: Turn) => {
@@ -207,7 +207,7 @@ describe("an idle thread", () => {
     expect(await (await threads.reply(threadId, { text: "after" })).outcome).toEqual(completed("after"));
   });
 
-  it("is none while a turn runs, however long", async () => {
+  it("does not count as idle while a turn runs, however long", async () => {
     await using scene = new Scene();
     const turn = await scene.start("hold");
     await begun(turn);
@@ -217,7 +217,7 @@ describe("an idle thread", () => {
     expect(await turn.outcome).toEqual(completed("hold"));
   });
 
-  it("may leave at once, without a look every millisecond", async () => {
+  it("may have an idle time of zero, without a check every millisecond", async () => {
     await using scene = new Scene(new MemoryStore(), { idleMs: 0 });
     await (await scene.start("one")).outcome;
     await scene.threads.settle();
@@ -232,7 +232,7 @@ describe("an idle thread", () => {
 });
 
 describe("the events of a turn", () => {
-  it("are found by thread and key while it runs and after its end, for a reader that comes back where it left", async () => {
+  it("are found by thread and key during and after it, for a reader that resumes", async () => {
     await using scene = new Scene();
     const turn = await scene.start("hold");
     await begun(turn);

@@ -12,7 +12,7 @@ function user(text: string): TranscriptEntry {
 }
 
 describe("a transcript", () => {
-  it("tells what people, the agent and its tools said, and nothing that was put in for the model", () => {
+  it("has the messages of people, the agent and its tools, and nothing that was added for the model", () => {
     const items: RawItem[] = [
       said("developer", "<permissions instructions>"),
       said("user", "<environment_context>\n  <cwd>/repo</cwd>"),
@@ -46,7 +46,7 @@ describe("a transcript", () => {
 describe("pages", () => {
   const AGENT: TranscriptEntry = { from: "agent", text: "yes" };
 
-  it("begin with the last turn, and lead to the earlier ones", () => {
+  it("begin with the last turn, and continue to earlier ones", () => {
     const entries = [user("one"), AGENT, user("two"), AGENT, user("three"), AGENT];
     const last = transcriptPage(entries);
     expect(last).toEqual({ entries: entries.slice(4), turn: 3, turns: 3, earlierCursor: "2.0" });
@@ -55,7 +55,7 @@ describe("pages", () => {
     expect(transcriptPage(entries, before.earlierCursor)).toEqual({ entries, turn: 1, turns: 3 });
   });
 
-  it("put together lose nothing and repeat nothing, also in the middle of a text of pairs", () => {
+  it("have everything once together, also if a page ends within a surrogate pair", () => {
     const long = "😀".repeat(50_000);
     const entries: TranscriptEntry[] = [user("go"), { from: "agent", text: long }, AGENT];
     const parts: string[] = [];
@@ -70,11 +70,11 @@ describe("pages", () => {
     expect(parts.some((part) => /^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/.test(part))).toBe(false);
   });
 
-  it("of a thread on which nothing was said are empty", () => {
+  it("of a thread without messages are empty", () => {
     expect(transcriptPage([])).toEqual({ entries: [], turn: 1, turns: 0 });
   });
 
-  it.for(["", "1", "9.0", "0.99", "-1.0", "0.0.0", "x"])("there is none for the cursor %j", (cursor) => {
+  it.for(["", "1", "9.0", "0.99", "-1.0", "0.0.0", "x"])("do not exist for the cursor %j", (cursor) => {
     expect(() => transcriptPage([user("one")], cursor)).toThrow(InvalidCursor);
   });
 });

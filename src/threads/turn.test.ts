@@ -49,7 +49,7 @@ describe("a turn ends", () => {
     ]);
   });
 
-  it("once: what comes afterwards is not part of it", async () => {
+  it("once: later events are not part of it", async () => {
     const turn = runningTurn();
     turn.publish([{ type: "turnCompleted", lastMessage: "first" }]);
     turn.publish([{ type: "turnFailed", message: "second", info: "other" }]);
@@ -63,7 +63,7 @@ describe("a turn ends", () => {
 });
 
 describe("an interrupted turn", () => {
-  it("ends at once while it waits, and is not begun", async () => {
+  it("ends at once while it is queued, and never begins", async () => {
     const turn = queuedTurn();
     turn.interrupt();
     expect([await turn.outcome, await eventsOf(turn), turn.signal.aborted, turn.begin()]).toEqual([
@@ -74,7 +74,7 @@ describe("an interrupted turn", () => {
     ]);
   });
 
-  it("learns it by its signal and ends as its engine says", async () => {
+  it("is notified by its signal and ends as its engine reports", async () => {
     vi.useFakeTimers();
     const turn = runningTurn();
     turn.interrupt();
@@ -87,7 +87,7 @@ describe("an interrupted turn", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("may still complete, if the engine was done before it heard", async () => {
+  it("may still complete if the engine had finished already", async () => {
     const turn = runningTurn();
     turn.interrupt();
     turn.publish([{ type: "turnCompleted", lastMessage: "just in time" }]);

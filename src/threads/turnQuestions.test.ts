@@ -42,7 +42,7 @@ describe("a question of a turn whose approvals have a limit", () => {
     ["a patch of the workspace under a ceiling of workspace-write", PATCH_IN_WORKSPACE, WORKSPACE],
     ["a form of an MCP server", FORM, READ_ONLY],
     ["anything, without a limit", OUTSIDE, undefined],
-  ] as const)("is put: %s", async ([, subject, confinement]) => {
+  ] as const)("is asked: %s", async ([, subject, confinement]) => {
     expect(await ask(subject, confinement)).toMatchObject({ asked: [subject], decision: { kind: "approved" } });
   });
 
@@ -51,7 +51,7 @@ describe("a question of a turn whose approvals have a limit", () => {
     ["a patch outside the workspace", PATCH_OUTSIDE, WORKSPACE],
     ["a patch of the workspace under a ceiling of read-only", PATCH_IN_WORKSPACE, READ_ONLY],
     ["a form whose yes gives commands more than their sandbox", PERMISSIONS, WORKSPACE],
-  ] as const)("is refused without anybody being asked: %s", async ([, subject, confinement]) => {
+  ] as const)("is refused without a question: %s", async ([, subject, confinement]) => {
     expect(await ask(subject, confinement)).toEqual({
       asked: [],
       shown: [],

@@ -242,7 +242,7 @@ async function endsWithin(isSo: () => Promise<boolean>, deadlineMs = 10_000): Pr
 }
 
 describe.skipIf(isMissing)("two tenants and an operator on one port", () => {
-  it(`${ATTEMPTS} attempts by one to read, write, stop or be the others: none works, and the others notice nothing`, {
+  it(`${ATTEMPTS} attempts by one tenant to read, write, stop or impersonate the others fail, and do not affect them`, {
     timeout: SCENE_MS,
   }, async () => {
     await using ground = await Ground.open();

@@ -74,7 +74,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await recordOf(stage, threadId)).toContain("Use the build folder.");
   });
 
-  it("shows a thread that ended meanwhile as it is now, also before the server was asked again", async () => {
+  it("shows the new state of a thread that ended, also before the next request", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await visitor.start("!shell touch left.txt\n!say over", { cwd, policy: "untrusted" });
@@ -131,7 +131,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await page.getByText("authenticated by cookie").waitFor();
   });
 
-  it("renames a thread, finds it by its name, archives it and takes it back", async () => {
+  it("renames a thread, finds it by its name, archives and unarchives it", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await visitor.start("!say kept", { cwd });
@@ -149,7 +149,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await page.getByPlaceholder("Reply").waitFor();
   });
 
-  it("tells the second of two people that a question is settled, and by whom", async () => {
+  it("tells the second of two people that a question is settled, and who settled it", async () => {
     await using one = await stage.come();
     await using other = await stage.come();
     await one.start("!shell touch both.txt\n!say done", { cwd, policy: "untrusted" });
@@ -161,7 +161,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await other.page.getByRole("article").count()).toBe(0);
   });
 
-  it("goes on by itself after the server was killed and started again", async () => {
+  it("reconnects by itself after the server was killed and restarted", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await visitor.start("!say before the end", { cwd });
@@ -176,7 +176,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await page.getByText("before the end", { exact: true }).count()).toBe(1);
   });
 
-  it("shows what happened while the connection was away, once", async () => {
+  it("shows each event of a broken connection once", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await visitor.start("!slow 80 50", { cwd });

@@ -74,7 +74,7 @@ describe.skipIf(isWithoutBrowser())("the console for all users", () => {
     await card.waitFor({ state: "detached" });
   });
 
-  it("is all there on a phone", async () => {
+  it("works completely on a phone", async () => {
     await using visitor = await stage.come({ ...PHONE, colorScheme: "dark" });
     const { page } = visitor;
     const patch =

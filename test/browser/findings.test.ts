@@ -32,45 +32,48 @@ describe.skipIf(isWithoutBrowser())("findings of a review", () => {
 
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  it.each(["light", "dark"] as const)("lead to the line in a diff far out of sight, or to the file itself: %s", async (colorScheme) => {
-    await using visitor = await stage.come({ colorScheme });
-    const { page } = visitor;
-    await visitor.goTo(`thread/${threadId}`);
-    const box = page.getByRole("log");
-    const review = page.getByRole("article", { name: "Review" });
-    await review.waitFor();
-    while ((await page.locator(".older").count()) > 0) await box.evaluate((element) => element.scrollTo({ top: 0 }));
-    await page.getByText("begun", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "To the end" }).click();
-    await review.waitFor();
-    const helper = page.getByRole("article", { name: "Sub-agent" });
-    expect(await helper.locator("summary").textContent()).toContain("checker");
-    const row = page.locator("tr.line-added", { hasText: "const b = a / 0;" });
-    await row.waitFor({ state: "detached" });
+  it.each(["light", "dark"] as const)(
+    "lead to the line in a diff far outside the viewport, or to the file itself: %s",
+    async (colorScheme) => {
+      await using visitor = await stage.come({ colorScheme });
+      const { page } = visitor;
+      await visitor.goTo(`thread/${threadId}`);
+      const box = page.getByRole("log");
+      const review = page.getByRole("article", { name: "Review" });
+      await review.waitFor();
+      while ((await page.locator(".older").count()) > 0) await box.evaluate((element) => element.scrollTo({ top: 0 }));
+      await page.getByText("begun", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "To the end" }).click();
+      await review.waitFor();
+      const helper = page.getByRole("article", { name: "Sub-agent" });
+      expect(await helper.locator("summary").textContent()).toContain("checker");
+      const row = page.locator("tr.line-added", { hasText: "const b = a / 0;" });
+      await row.waitFor({ state: "detached" });
 
-    await review.getByRole("button", { name: "lib/steps.js:60-62" }).click();
-    const panel = page.getByRole("region", { name: /Lines of .*steps\.js/ });
-    await panel.getByText("lines 40–82 of 120").waitFor();
-    expect(await panel.locator(".line-marked .number").allTextContents()).toEqual(["60", "61", "62"]);
-    expect(await panel.locator(".line-marked .code").first().textContent()).toBe("  step(60); // <b>60</b>");
-    const [marked, text] = [await panel.locator(".line-marked").first().boundingBox(), await panel.locator(".diff").boundingBox()];
-    expect(marked && text && marked.y > text.y && marked.y < text.y + text.height).toBe(true);
-    expect(await visitor.accessibilityFaults()).toEqual([]);
-    await visitor.picture(`findings-${colorScheme}`);
-    await panel.getByRole("button", { name: "Close" }).click();
-    await panel.waitFor({ state: "detached" });
-    await review.getByRole("button", { name: "elsewhere.txt" }).click();
-    await review.getByText("There is no file").waitFor();
+      await review.getByRole("button", { name: "lib/steps.js:60-62" }).click();
+      const panel = page.getByRole("region", { name: /Lines of .*steps\.js/ });
+      await panel.getByText("lines 40–82 of 120").waitFor();
+      expect(await panel.locator(".line-marked .number").allTextContents()).toEqual(["60", "61", "62"]);
+      expect(await panel.locator(".line-marked .code").first().textContent()).toBe("  step(60); // <b>60</b>");
+      const [marked, text] = [await panel.locator(".line-marked").first().boundingBox(), await panel.locator(".diff").boundingBox()];
+      expect(marked && text && marked.y > text.y && marked.y < text.y + text.height).toBe(true);
+      expect(await visitor.accessibilityFaults()).toEqual([]);
+      await visitor.picture(`findings-${colorScheme}`);
+      await panel.getByRole("button", { name: "Close" }).click();
+      await panel.waitFor({ state: "detached" });
+      await review.getByRole("button", { name: "elsewhere.txt" }).click();
+      await review.getByText("There is no file").waitFor();
 
-    await review.getByRole("button", { name: "lib/made.js:2" }).click();
-    await page.locator("tr.is-shown", { hasText: "const b = a / 0;" }).waitFor();
-    await expect
-      .poll(async () => {
-        const [line, shown] = [await row.boundingBox(), await box.boundingBox()];
-        return line !== null && shown !== null && line.y >= shown.y && line.y + line.height <= shown.y + shown.height;
-      })
-      .toBe(true);
-  });
+      await review.getByRole("button", { name: "lib/made.js:2" }).click();
+      await page.locator("tr.is-shown", { hasText: "const b = a / 0;" }).waitFor();
+      await expect
+        .poll(async () => {
+          const [line, shown] = [await row.boundingBox(), await box.boundingBox()];
+          return line !== null && shown !== null && line.y >= shown.y && line.y + line.height <= shown.y + shown.height;
+        })
+        .toBe(true);
+    },
+  );
 });
 
 function record(cwd: string): string {

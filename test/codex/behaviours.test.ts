@@ -34,7 +34,7 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
     }
   }
 
-  it("runs what is known as harmless under untrusted without asking", async () => {
+  it("runs commands that are known to be harmless without approval under untrusted", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const script = "!shell ls -la\n!shell cat /etc/hostname | head -1\n!say looked";
@@ -52,7 +52,7 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
   it.each<[ApprovalDecision["kind"], boolean]>([
     ["approved", true],
     ["denied", false],
-  ])("shows what a patch changes before it asks, and does as was decided: %s", async (kind, isMade) => {
+  ])("shows what a patch changes before it asks, and follows the decision: %s", async (kind, isMade) => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "on-request", sandboxPolicy: { type: "read-only" } };
@@ -75,7 +75,7 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
     expect(lastMessageOf(events)).toBe("thought");
   });
 
-  it("tells an answer that a broken connection cut once, when it comes whole", async () => {
+  it("shows an answer that a broken connection cut once, when it is complete", async () => {
     const cut = (at: number): Override => ({ stream: sse(half(`msg_cut_${at}`)), ending: "cut" });
     const events = await playAnswers([cut(1), cut(2)]);
     const told = events.flatMap((event) => (event.type === "itemCompleted" && event.item.kind === "agentMessage" ? event.item.texts : []));
@@ -84,27 +84,24 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
   });
 
   // Codex gives models that it does not know other tools for goals.
-  it.skipIf(model !== undefined)(
-    "goes on for its goal where goals were asked for, until it is stopped, which pauses the goal",
-    async () => {
-      await using stage = await setCodexStage({ model });
-      await using codex = openCodexThreads(stage, program);
-      const goal = (code: string) =>
-        `!item ${JSON.stringify({ type: "custom_tool_call", call_id: code, name: "exec", input: `text(await tools.${code});` })}`;
-      const script = `${goal('create_goal({objective:"make it"})')}\n!say begun`;
-      const settings = { ...stage.settings, features: { goals: true } };
-      const turn = await codex.threads.start(settings, { text: script }, turnIdOf("1"));
-      for await (const batch of turn.log.read()) {
-        if (stage.model.requests.length > 4) turn.interrupt();
-        if (batch.some(({ value }) => value.type === "turnCompleted")) break;
-      }
-      expect(await turn.outcome).toEqual({ status: "interrupted" });
-      const asked = stage.model.requests.length;
-      const reply = await codex.threads.reply(turn.threadId, { text: "!say next" });
-      expect(await reply.outcome).toEqual({ status: "completed", lastMessage: "next" });
-      expect(stage.model.requests).toHaveLength(asked + 1);
-    },
-  );
+  it.skipIf(model !== undefined)("continues for its goal if goals are on, until it is stopped, which pauses the goal", async () => {
+    await using stage = await setCodexStage({ model });
+    await using codex = openCodexThreads(stage, program);
+    const goal = (code: string) =>
+      `!item ${JSON.stringify({ type: "custom_tool_call", call_id: code, name: "exec", input: `text(await tools.${code});` })}`;
+    const script = `${goal('create_goal({objective:"make it"})')}\n!say begun`;
+    const settings = { ...stage.settings, features: { goals: true } };
+    const turn = await codex.threads.start(settings, { text: script }, turnIdOf("1"));
+    for await (const batch of turn.log.read()) {
+      if (stage.model.requests.length > 4) turn.interrupt();
+      if (batch.some(({ value }) => value.type === "turnCompleted")) break;
+    }
+    expect(await turn.outcome).toEqual({ status: "interrupted" });
+    const asked = stage.model.requests.length;
+    const reply = await codex.threads.reply(turn.threadId, { text: "!say next" });
+    expect(await reply.outcome).toEqual({ status: "completed", lastMessage: "next" });
+    expect(stage.model.requests).toHaveLength(asked + 1);
+  });
 });
 
 function sse(events: readonly { readonly type: string }[]): string {

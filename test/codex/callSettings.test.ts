@@ -33,7 +33,7 @@ describe.for(VERSIONS)("what calls and profiles ask for, with Codex %s", PATIENC
     expect([valueAt(body, "model"), valueAt(body, "reasoning.effort")]).toEqual(["gpt-6-sol", "high"]);
   });
 
-  it.skipIf(program === "")("what is not there is refused before Codex is asked", async () => {
+  it.skipIf(program === "")("missing files and folders are refused before a request to Codex", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     await using server = await start(stage, model);
@@ -53,7 +53,7 @@ describe.for(VERSIONS)("what calls and profiles ask for, with Codex %s", PATIENC
     expect(model.requests).toEqual([]);
   });
 
-  it.skipIf(program === "")("the policy that is shown is the one in force", async () => {
+  it.skipIf(program === "")("the shown policy is the one in force", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     await using server = await start(stage, model);

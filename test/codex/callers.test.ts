@@ -90,7 +90,7 @@ function commandsAnswered({ model }: CodexStage): number {
 }
 
 describe.each(CASES)("commands of a caller, with Codex $version and $family", PATIENCE, ({ program, model }) => {
-  it("see no more when another agent runs them", async () => {
+  it("see no more if a sub-agent runs them", async () => {
     await using stage = await setCodexStage({ model });
     const { files, secretFiles } = hideSecrets(stage);
     const engine = openEngine(stage, program, { secretFiles });
@@ -108,7 +108,7 @@ describe.each(CASES)("commands of a caller, with Codex $version and $family", PA
   it.each([
     ["read-only", READ_ONLY],
     ["workspace-write", WORKSPACE],
-  ])("see neither login nor tokens nor threads of others under %s, by no tool and through no link", async (_, sandboxPolicy) => {
+  ])("see no login, tokens or threads of others under %s, with any tool and through any link", async (_, sandboxPolicy) => {
     await using stage = await setCodexStage({ model });
     const { files, secretFiles } = hideSecrets(stage);
     const engine = openEngine(stage, program, { secretFiles });
@@ -147,7 +147,7 @@ describe.each(CASES)("commands of a caller, with Codex $version and $family", PA
   it.each([
     ["read-only", READ_ONLY, false],
     ["workspace-write", WORKSPACE, true],
-  ])("outside threads see none of it under %s either, and can work", async (_, sandboxPolicy, writes) => {
+  ])("outside threads see none of it under %s, and can work", async (_, sandboxPolicy, writes) => {
     await using stage = await setCodexStage({ model });
     const { files, secretFiles } = hideSecrets(stage);
     const engine = openEngine(stage, program, { secretFiles });
@@ -160,7 +160,7 @@ describe.each(CASES)("commands of a caller, with Codex $version and $family", PA
     expect(existsSync(path.join(stage.workspace, "made.txt"))).toBe(writes);
   });
 
-  it("of one who shares the machine see no home, no temporary files of others and no other caller's folder", async () => {
+  it("of a caller on a shared server see no home, no temporary files of others and no other caller's folder", async () => {
     await using stage = await setCodexStage({ model });
     const root = path.dirname(stage.codexHome);
     const home = path.join(root, "home");
@@ -183,7 +183,7 @@ describe.each(CASES)("commands of a caller, with Codex $version and $family", PA
     expect(readdirSync(path.join(stage.codexHome, "mcp-server/tmp"))).toEqual([]);
   });
 
-  it("read only what their own caller may read, although the thread was loaded for another", async () => {
+  it("read only what their own caller may read, although the thread was loaded for another caller", async () => {
     await using stage = await setCodexStage({ model });
     const other = path.join(path.dirname(stage.codexHome), "other");
     mkdirSync(other);

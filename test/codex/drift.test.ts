@@ -17,7 +17,7 @@ const VERSIONS = [...tried, ...(unseen === undefined ? [] : [{ version: newest ?
 const RECORDED = recordedSurfaces();
 
 describe.each(VERSIONS)("Codex $version", { timeout: 120_000 }, ({ version, program }) => {
-  it("has the names that were recorded of it; those of a version that nobody recorded are printed, see `npm run drift`", async () => {
+  it("has the recorded names; those of an unrecorded version are printed, see `npm run drift`", async () => {
     const surface = await codexSurface({ program });
     const known = RECORDED.get(version);
     // A new release of Codex must not fail our tests. It gives a reason to look, and the next test shows whether it works.
@@ -25,7 +25,7 @@ describe.each(VERSIONS)("Codex $version", { timeout: 120_000 }, ({ version, prog
     expect(surface).toEqual(known ?? surface);
   });
 
-  it("says nothing that is new to us when its default model does everything at once", async () => {
+  it("sends nothing unknown when its default model does everything at once", async () => {
     await using stage = await setCodexStage({ model: undefined });
     const reported: string[] = [];
     const engine = createCodexEngine({ codexBin: program, env: stage.env, cwd: stage.workspace, report: (line) => reported.push(line) });

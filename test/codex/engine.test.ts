@@ -19,7 +19,7 @@ const PATIENCE = { timeout: 120_000 };
 const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } } as const;
 
 describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ program, model }) => {
-  it("keep the id that Codex gave them, and are written down by Codex alone", async () => {
+  it("keep the id that Codex gave them, and are recorded by Codex alone", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const turn = await codex.threads.start(stage.settings, { text: "!say hello" }, turnIdOf("1"));
@@ -30,7 +30,7 @@ describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ 
     expect(opened).toMatchObject({ type: "threadConfigured", threadId: turn.threadId, recordPath: files[0] });
   });
 
-  it("go on in a later process, and unknown ones are not found", async () => {
+  it("continue in a later process, and unknown ones are not found", async () => {
     await using stage = await setCodexStage({ model });
     const threadId = await (async () => {
       await using codex = openCodexThreads(stage, program);
@@ -60,7 +60,7 @@ describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ 
     expect(readdirSync(stage.workspace)).toEqual([]);
   });
 
-  it("belong to one process at a time", async () => {
+  it("are used by one process at a time", async () => {
     await using stage = await setCodexStage({ model });
     await using first = openCodexThreads(stage, program);
     const turn = await first.threads.start(stage.settings, { text: "!say alpha" }, turnIdOf("1"));
@@ -94,7 +94,7 @@ describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ 
     expect(await stage.leftovers()).toEqual([]);
   });
 
-  it("say so when a prompt is longer than Codex takes", async () => {
+  it("report a prompt that is longer than Codex accepts", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const turn = await codex.threads.start(stage.settings, { text: "x".repeat(LONGEST_PROMPT + 1) }, turnIdOf("1"));
@@ -106,7 +106,7 @@ describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ 
     ["approvedForSession", true, { status: "completed", lastMessage: "done" }],
     ["denied", false, { status: "completed", lastMessage: "done" }],
     ["abort", false, { status: "interrupted" }],
-  ])("ask before a command, and do what was decided: %s", async (kind, runs, outcome) => {
+  ])("ask before a command, and follow the decision: %s", async (kind, runs, outcome) => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "untrusted", sandboxPolicy: WRITABLE };

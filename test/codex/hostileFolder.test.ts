@@ -58,11 +58,11 @@ function sawAdvice({ model }: CodexStage): boolean {
 const ENDED = { type: "turnCompleted", lastMessage: "done" };
 const WRITE = { text: "!shell echo made > made.txt\n!say done" };
 
-describe.each(CASES)("a folder that nobody has decided about, with Codex $version and $family", PATIENCE, ({ program, model }) => {
+describe.each(CASES)("a folder without a trust level, with Codex $version and $family", PATIENCE, ({ program, model }) => {
   it.each([
     ["workspace-write", WORKS],
     ["danger-full-access", FULL],
-  ])("is worked in under %s, and nothing of it runs or is noted as trusted, also after a restart", async (_, how) => {
+  ])("can be worked in under %s, and none of its programs runs nor is it noted as trusted, also after a restart", async (_, how) => {
     await using stage = await setCodexStage({ model });
     const { proof } = setTrap(stage);
     const config = path.join(stage.codexHome, "config.toml");

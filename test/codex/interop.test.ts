@@ -13,7 +13,7 @@ import { startResponsesServer } from "../support/model/responsesServer.js";
 const CASES = await publishedCases();
 
 describe.each(CASES)("with the real Codex $version and $family", { timeout: 240_000 }, ({ program, model: named }) => {
-  it("each continues the other's threads with everything that was said", async () => {
+  it("each continues the other's threads with the whole history", async () => {
     await using model = await startResponsesServer();
     const place = makePlace(model.url, named);
 

@@ -55,7 +55,7 @@ async function startWith({ program, model: named }: CodexCase, url: string): Pro
 
 describe.concurrent.each(CASES)("when Codex $version is killed in a turn with $family", { timeout: 180_000 }, (codex) => {
   it.for(STAGES)(
-    `$when, ${timesFor(codex.version)} times over: the call says so in time, nothing is left, and the thread goes on`,
+    `$when, ${timesFor(codex.version)} times: the call reports it in time, nothing is left, and the thread continues`,
     async (stage, context) => {
       await using model = await startResponsesServer();
       await using server = await startWith(codex, model.url);
@@ -80,7 +80,7 @@ describe.concurrent.each(CASES)("when Codex $version is killed in a turn with $f
 });
 
 describe.each(CASES)("when Codex $version is killed outside of a turn with $family", { timeout: 60_000 }, (codex) => {
-  it("while it starts, the call says so, and the next one works", async () => {
+  it("while it starts, the call reports it, and the next one works", async () => {
     await using model = await startResponsesServer();
     await using server = await startWith(codex, model.url);
     await server.initialize();
@@ -106,7 +106,7 @@ describe.each(CASES)("when Codex $version is killed outside of a turn with $fami
     expect(await reply.result()).toMatchObject({ structuredContent: { content: "alpha" } });
   });
 
-  it("before it wrote anything down, the thread begins again", async () => {
+  it("before it recorded anything, the thread begins again", async () => {
     await using stage = await setCodexStage({ model: codex.model });
     const { env, workspace, settings } = stage;
     const gone = deferred<void>();

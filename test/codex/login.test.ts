@@ -66,7 +66,7 @@ describe.skipIf(program === "")("a login with ChatGPT through an installed Codex
     for (const secret of identity.secrets) expect(written).not.toContain(secret);
   });
 
-  it("is ended by another one and by a cancel; a later callback of the browser has no effect", async () => {
+  it("is replaced by another one and ended by a cancel; a later callback of the browser has no effect", async () => {
     await using identity = await startIdentityServer();
     await using server = await startWith(identity);
     using client = overStdio(server);
@@ -103,7 +103,7 @@ describe.skipIf(program === "")("a login with ChatGPT through an installed Codex
     expect(await other.request("getAuthStatus", {})).toEqual({ authMethod: "chatgpt", requiresOpenaiAuth: true });
   });
 
-  it("ends with the server, which leaves nothing running and no half of a login", async () => {
+  it("ends with the server, which leaves nothing running and no partial login", async () => {
     await using identity = await startIdentityServer();
     await using server = await startWith(identity);
     using client = overStdio(server);

@@ -81,7 +81,7 @@ describe.skipIf(program === "")("an effort, with Codex 0.166.0", { timeout: 120_
     expect(stage.model.requests).toEqual([]);
   });
 
-  it("of a model that Codex does not know is whatever was said", async () => {
+  it("of a model that Codex does not know is not checked", async () => {
     await using stage = await setCodexStage();
     await played(stage, { reasoningEffort: "colossal", stated: { model_reasoning_effort: "colossal" } });
     expect(asked(stage)).toEqual({ model: "mock-model", effort: "colossal" });

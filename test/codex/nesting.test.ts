@@ -43,7 +43,7 @@ describe.each(CASES)(
     it.for([
       ["as it is", `exec ${SERVER}`],
       ["with a clean environment", `exec env -i PATH="$PATH" ${SERVER}`],
-    ] as const)("behind a script, %s, has nothing that starts a turn or a command", async ([, script]) => {
+    ] as const)("behind a script, %s, offers nothing that starts a turn or a command", async ([, script]) => {
       await using model = await startResponsesServer();
       await using stage = await setStage();
       const [file, seen] = [path.join(stage.root, "wrapped"), path.join(stage.root, "environment")];

@@ -71,7 +71,7 @@ describe.each(CASES)("Codex $version with $family asks", { timeout: 90_000 }, (c
   it.each([
     ["approved", 0],
     ["denied", -1],
-  ] as const)("about a command, and goes on when it is %s", (kind, exitCode) =>
+  ] as const)("about a command, and continues when it is %s", (kind, exitCode) =>
     play({ prompt: "!shell touch made.txt\n!say done", decision: { kind }, settings: UNTRUSTED }, ({ stage, subjects, events }) => {
       expect(subjects).toEqual([
         {
@@ -137,7 +137,7 @@ describe.each(CASES)("Codex $version with $family asks", { timeout: 90_000 }, (c
       },
     ));
 
-  it("about a command that is aborted, and the turn ends", () =>
+  it("about a command; the answer abort ends the turn", () =>
     play({ prompt: "!shell touch made.txt\n!say done", decision: { kind: "abort" }, settings: UNTRUSTED }, ({ stage, events }) => {
       expect(events.at(-1)).toEqual({ type: "turnAborted", reason: "interrupted" });
       expect(existsSync(path.join(stage.workspace, "made.txt"))).toBe(false);
@@ -162,7 +162,7 @@ describe.each(CASES)("Codex $version with $family asks", { timeout: 90_000 }, (c
       },
     ));
 
-  it("what an MCP server wants filled in", () =>
+  it("a form of an MCP server", () =>
     play(
       { prompt: `${toolCall("ask", {})}\n!say done`, decision: { kind: "answered", content: { colour: "red" } }, settings: WITH_MCP },
       ({ subjects, events }) => {

@@ -29,7 +29,7 @@ describe.skipIf(program === "").concurrent("what was recorded of Codex 0.92.0, p
   );
 });
 
-it.for(HABITS)("Codex still tells differently: $about", (habit, { skip }) => {
+it.for(HABITS)("Codex still differs: $about", (habit, { skip }) => {
   if (played.size < SCENARIOS.length) skip("only some scenarios were played");
   const others = HABITS.filter((other) => other !== habit);
   const affected = [...played].filter(([name, transcript]) => {

@@ -35,7 +35,7 @@ describe.each(CASES)("the server with Codex $version and $family", PATIENCE, (co
   const { program, model: named } = codex;
   const startWithCodex = (modelUrl: string) => startCase(codex, modelUrl);
 
-  it("takes the Codex on PATH by itself, says so in the handshake and in every answer", async () => {
+  it("chooses the Codex on PATH, and says so in the handshake and in every answer", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     // Outside the usual temporary folders: commands may write there.
@@ -57,7 +57,7 @@ describe.each(CASES)("the server with Codex $version and $family", PATIENCE, (co
     expect(model.requests.at(-1)?.body["model"]).toBe("mine");
   });
 
-  it("ends the command of a cancelled call, and the thread goes on", async () => {
+  it("ends the command of a cancelled call, and the thread continues", async () => {
     await using model = await startResponsesServer();
     await using server = await startWithCodex(model.url);
     const call = server.call("codex", { prompt: "!shell sleep 300", ...UNCONFINED });
@@ -95,7 +95,7 @@ describe.each(CASES)("the server with Codex $version and $family", PATIENCE, (co
     expect(await server.leftBehind()).toEqual([]);
   });
 
-  it("ends what a killed one has left of commands with full access", async () => {
+  it("ends commands with full access that a killed server left running", async () => {
     await using model = await startResponsesServer();
     await using killed = await startWithCodex(model.url);
     await killed.call("codex", { prompt: `!shell ${DETACHED}`, ...UNCONFINED }).event("exec_command_begin");
@@ -141,7 +141,7 @@ describe.each(CASES)("the server with Codex $version and $family", PATIENCE, (co
 });
 
 describe("the server without a Codex it could use", PATIENCE, () => {
-  it("answers the call with what to do, and goes on serving", async () => {
+  it("answers the call with what to do, and continues to serve", async () => {
     await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", "/nowhere/codex"] });
     expect(await server.initialize()).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
     expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({

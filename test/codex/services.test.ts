@@ -34,7 +34,7 @@ describe.each(CASES)("what Codex offers besides turns ($version, $family)", { ti
     expect(stage.appServers()).toEqual(before);
   });
 
-  it("says what to do when there is no connection to get a code from", async () => {
+  it("says what to do if no connection for a code is possible", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     await expect(codex.services.account.loginWithDeviceCode()).rejects.toThrow(
@@ -51,7 +51,7 @@ describe.each(CASES)("what Codex offers besides turns ($version, $family)", { ti
 });
 
 describe.each(CASES)("threads that Codex keeps ($version, $family)", { timeout: 120_000 }, ({ program, model }) => {
-  it.each(["cli", "vscode", "exec", "mcp", "unknown"])("are listed when they were begun by %s", async (source) => {
+  it.each(["cli", "vscode", "exec", "mcp", "unknown"])("are listed if they were started by %s", async (source) => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     const id = writeThread(stage, { source, prompt: "look  around\nhere" });
@@ -69,7 +69,7 @@ describe.each(CASES)("threads that Codex keeps ($version, $family)", { timeout: 
     });
   });
 
-  it("can be archived though they are loaded in the process of another provider", async () => {
+  it("can be archived although they are loaded in the process of another provider", async () => {
     await using stage = await setCodexStage({ model });
     const provider = { name: "other", base_url: stage.model.url, wire_api: "responses" };
     const settings = {
@@ -100,7 +100,7 @@ describe.each(CASES)("threads that Codex keeps ($version, $family)", { timeout: 
     await expect(codex.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
   });
 
-  it("get titles that the list shows and the search finds, and are removed, archived ones too", async () => {
+  it("can get titles, which the list shows and the search finds, and can be removed, archived ones too", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     const [one, two] = [
@@ -120,7 +120,7 @@ describe.each(CASES)("threads that Codex keeps ($version, $family)", { timeout: 
       await expect(act()).rejects.toEqual(new ThreadNotFound(one));
   });
 
-  it("go on as forks after what they were forked from is archived, while others stay open", async () => {
+  it("continue as forks after their origin is archived, while other threads stay open", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     await played(codex.threads, stage.settings, "!say stays open");
@@ -133,7 +133,7 @@ describe.each(CASES)("threads that Codex keeps ($version, $family)", { timeout: 
 });
 
 describe.each(CASES)("a single command in Codex's sandbox ($version, $family)", { timeout: 120_000 }, ({ program, model }) => {
-  it.each([READ_ONLY, FULL_ACCESS])("that is no program is said not to have run: $type", async (sandboxPolicy) => {
+  it.each([READ_ONLY, FULL_ACCESS])("that is not a program is reported as not run: $type", async (sandboxPolicy) => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     const command = { argv: ["no-such-program"], cwd: stage.workspace, sandboxPolicy, timeoutMs: 10_000 };
@@ -142,7 +142,7 @@ describe.each(CASES)("a single command in Codex's sandbox ($version, $family)", 
     );
   });
 
-  it.each([READ_ONLY, FULL_ACCESS])("is killed when it is cancelled, although it does not want to go: $type", async (sandboxPolicy) => {
+  it.each([READ_ONLY, FULL_ACCESS])("is killed when it is cancelled, although it ignores signals: $type", async (sandboxPolicy) => {
     await using stage = await setCodexStage({ model });
     await using codex = await opened(stage, program);
     await played(codex.threads, stage.settings, "!say the process goes on");
@@ -186,7 +186,7 @@ describe.each(CASES)("a single command in Codex's sandbox ($version, $family)", 
 });
 
 describe.each(CASES)("the settings of Codex ($version, $family)", { timeout: 120_000 }, ({ program, model }) => {
-  it("are those of config.toml, not those that its process is started with, and hide what is secret", async () => {
+  it("are those of config.toml, not those that its process is started with, and secrets are masked", async () => {
     await using stage = await setCodexStage({ model });
     const [key, header, variable] = ["bearer-nobody-may-see", "header-nobody-may-see", "value-nobody-may-see"];
     appendFileSync(

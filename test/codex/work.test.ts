@@ -17,7 +17,7 @@ const COMPACT: TurnInput = { text: "", work: { kind: "compact" } };
 const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } } as const;
 
 describe.each(CASES)("work that Codex $version does beside answering with $family", { timeout: 120_000 }, ({ program, model }) => {
-  it("ends with Codex when that is killed, says so, and the thread goes on", async () => {
+  it("ends with a killed Codex, reports that, and the thread continues", async () => {
     await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     const thread = await open(engine, stage.settings);
@@ -49,7 +49,7 @@ describe.each(CASES)("work that Codex $version does beside answering with $famil
     expect(stage.appServers()).toHaveLength(1);
   });
 
-  it("is confined as its thread is, also when it comes first on a thread that was loaded with more freedom before", async () => {
+  it("is confined like its thread, also as the first turn on a thread that was loaded with wider permissions before", async () => {
     await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     await open(engine, stage.settings);
@@ -64,7 +64,7 @@ describe.each(CASES)("work that Codex $version does beside answering with $famil
     expect(readdirSync(stage.workspace)).toEqual([]);
   });
 
-  it("says so when a message to the running turn is longer than Codex takes", async () => {
+  it("reports a message to the running turn that is longer than Codex accepts", async () => {
     await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     const thread = await open(engine, stage.settings);

@@ -107,7 +107,7 @@ describe("a thread over HTTP", () => {
     expect((await api("/projects")).body.projects).toContainEqual(expect.objectContaining({ cwd: folder, running: 0 }));
   });
 
-  it("tells from its record how each turn ended, and why one failed", async () => {
+  it("shows from its record how each turn ended, and why one failed", async () => {
     const { body } = await start("!say fine", { wait: 30 });
     const path = `/threads/${body.thread.id}`;
     const failed = await api(`${path}/turns`, { method: "POST", body: { prompt: "!fail some_code in words", wait: 30 } });
@@ -124,7 +124,7 @@ describe("a thread over HTTP", () => {
     ]);
   });
 
-  it("keeps what steered a turn within that turn, also on record", async () => {
+  it("keeps further input to a turn within that turn, also in the record", async () => {
     const { body } = await start("!slow 40 50\n!say end");
     const path = `/threads/${body.thread.id}`;
     const isWritten = (item: { type: string; status: string }) => item.type === "agentMessage" && item.status === "running";
@@ -136,7 +136,7 @@ describe("a thread over HTTP", () => {
     expect(items.filter(({ type }: { type: string }) => type === "turnSummary")).toMatchObject([{ outcome: "completed" }]);
   });
 
-  it("gives its items by pages, from either end, none twice and none missing", async () => {
+  it("returns its items by pages from either end, each once", async () => {
     const { body } = await start("!shell true\n!shell true\n!shell true\n!say end", { wait: 30 });
     const { id } = body.thread;
     const all = (await api(`/threads/${id}/items`)).body.items.map((item: { id: string }) => item.id);
@@ -177,7 +177,7 @@ describe("a thread over HTTP", () => {
 });
 
 describe("events", () => {
-  it("go on behind the last that was seen, without a gap and without one twice", async () => {
+  it("continue after the last seen one, each exactly once", async () => {
     const { body } = await start("!shell touch asked\n!say three more words", {
       sandbox: "workspace-write",
       approvalPolicy: "untrusted",
@@ -222,7 +222,7 @@ describe("events", () => {
     }
   });
 
-  it("of another process are reset, and what is no id is refused", async () => {
+  it("of another process cause a reset, and an invalid id is refused", async () => {
     const { body } = await start("!say x", { wait: 30 });
     const path = `/threads/${body.thread.id}/events`;
     for (const id of ["00000000-5", "00000000-5.3.2"])
@@ -231,7 +231,7 @@ describe("events", () => {
     expect(await api("/events?types=no.such")).toMatchObject({ status: 400 });
   });
 
-  it("of the server tell of every thread, and only of the types that are wanted", async () => {
+  it("of the server cover every thread, and only the requested types", async () => {
     const watching = eventsUntil("/events?types=turn.ended", isEnd);
     await start("!say x", { wait: 30 });
     expect((await watching).map(({ event }) => event.type)).toEqual(["hello", "turn.ended"]);
@@ -271,7 +271,7 @@ describe("bad and foreign input", () => {
     ["GET", "/threads/%00", undefined, 400],
     ["GET", "/threads/%ff%fe", undefined, 400],
     ["POST", "/login", { code: "wrong" }, 403],
-  ] as const)("%s %s is a problem, never a failure", async (method, path, body, status) => {
+  ] as const)("%s %s is answered with a problem, never with an internal error", async (method, path, body, status) => {
     const told = await api(path, { method, ...(body === undefined ? {} : { body }) });
     expect({ status: told.status, type: told.type, named: typeof told.body.code }).toEqual({
       status,
@@ -295,7 +295,7 @@ describe("bad and foreign input", () => {
   });
 });
 
-it("a browser that is known by its cookie alone reads the server's numbers, another one does not", async () => {
+it("a browser with only a cookie can read the metrics, one without it cannot", async () => {
   const forwarded = { "x-forwarded-for": "192.0.2.1" };
   const { address } = (await api("/login/codes", { method: "POST" })).body;
   const code = new URL(address).hash.replace("#code=", "");

@@ -213,7 +213,7 @@ describe.each(Object.entries(GOOD))("%s", (operationId, { input, who = ALICE, st
     }
   });
 
-  it("gives and changes nothing of another principal's", async () => {
+  it("shows and changes nothing of another principal", async () => {
     const given = await input();
     if (!given.path) return;
     expect((await client.call(BOB, operationId, given)).status).toBe(404);

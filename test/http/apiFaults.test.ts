@@ -40,7 +40,7 @@ async function typesUntil(path: string, last: string, begun?: () => Promise<unkn
   return types;
 }
 
-it("of many who answer at once one decides, and all others learn what was decided", async () => {
+it("one of many simultaneous answers decides, and all others learn the decision", async () => {
   const threadId = await start("!shell touch made\n!say done", { sandbox: "workspace-write", approvalPolicy: "untrusted" });
   let approvalId: unknown;
   while (typeof approvalId !== "string") approvalId = valueAt((await api("GET", `/approvals?threadId=${threadId}`)).body, "approvals.0.id");
@@ -53,7 +53,7 @@ it("of many who answer at once one decides, and all others learn what was decide
   expect(valueAt((await api("GET", `/approvals/${approvalId}`)).body, "settlement.decision")).toBe(decided);
 });
 
-it("a thread that is archived while it is watched says so, and is gone once it is removed", async () => {
+it("a watched thread reports when it is archived, and is gone once it is removed", async () => {
   const threadId = await start("!say done", { wait: 30 });
   const types = await typesUntil(`/threads/${threadId}/events?types=thread.changed,turn.started`, "thread.changed", () =>
     api("PATCH", `/threads/${threadId}`, { archived: true }),
@@ -64,7 +64,7 @@ it("a thread that is archived while it is watched says so, and is gone once it i
   expect((await api("GET", `/threads/${threadId}/events`)).body).toMatchObject({ code: "thread_not_found" });
 });
 
-it("a client that returns to dropped events is told to read again, and then misses nothing", async () => {
+it("a client that asks for dropped events is told to read again, and then misses nothing", async () => {
   const threadId = await start("!say one", { wait: 30 });
   const { eventsAfter } = (await api("GET", `/threads/${threadId}/items`)).body as ItemPage;
   // The id of the same event in an earlier process.
@@ -75,7 +75,7 @@ it("a client that returns to dropped events is told to read again, and then miss
   expect(types.filter((type) => type === "turn.ended")).toHaveLength(1);
 });
 
-it("an answer of a megabyte is cut in pages, and whole by itself", async () => {
+it("an answer of a megabyte is cut in pages, and complete when it is read alone", async () => {
   const words = 170_000;
   const threadId = await start(`!tokens ${words}`, { wait: 120 });
   const { items } = (await api("GET", `/threads/${threadId}/items`)).body as ItemPage;
@@ -86,7 +86,7 @@ it("an answer of a megabyte is cut in pages, and whole by itself", async () => {
   expect(String(valueAt(body, "text")).split(" ").length).toBeGreaterThanOrEqual(words);
 });
 
-it("a client that does not read events is cut off, and goes on after the last one it has", async () => {
+it("a client that does not read events is disconnected, and continues after its last one", async () => {
   const threadId = await start("!say begun", { wait: 30, approvalPolicy: "never" });
   using socket = await RawSocket.open(server.port);
   socket.say(`GET /api/v1/threads/${threadId}/events HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);

@@ -51,7 +51,7 @@ function lines(file: string, { who = ALICE, ...place }: { first?: number; last?:
   return api(who, `/threads/${threadId}/file?${query.toString()}`);
 }
 
-it("shows the lines that are asked for with some around them, by name and by whole path", async () => {
+it("shows the requested lines with some around them, by name and by absolute path", async () => {
   const { status, body } = await lines("numbered.txt", { first: 50, last: 52 });
   expect(status).toBe(200);
   expect(body).toMatchObject({ path: "numbered.txt", firstLine: 30, totalLines: 100, truncated: false });
@@ -65,7 +65,7 @@ it("shows the end of a file that is shorter than it was", async () => {
   expect(valueAt(body, "lines")).toEqual(NUMBERED.split("\n").slice(59));
 });
 
-it("gives no more than it has room for", async () => {
+it("is limited in size", async () => {
   const { body: long } = await lines("one-line.js");
   expect(long).toMatchObject({ truncated: true, totalLines: 1 });
   expect(String(valueAt(long, "lines.0"))).toHaveLength(2_000);
@@ -99,11 +99,11 @@ it.each([
   expect(JSON.stringify(body)).not.toContain("kept outside");
 });
 
-it("says of a file in the folder that it is not there", async () => {
+it("reports a missing file in the folder", async () => {
   expect(await lines("nothing.txt")).toMatchObject({ status: 404, body: { code: "file_not_found" } });
 });
 
-it("is for those who may see the thread", async () => {
+it("is open to callers who may see the thread", async () => {
   expect(await lines("numbered.txt", { who: BOB })).toMatchObject({ status: 404, body: { code: "thread_not_found" } });
   expect((await lines("numbered.txt", { who: OPERATOR })).status).toBe(200);
 });

@@ -73,7 +73,7 @@ function attempts({ threadId, approvalId }: { readonly threadId: string; readonl
 }
 
 describe("another principal", () => {
-  it("gets nothing of a thread and its question, and changes nothing", async () => {
+  it("cannot see or change a thread and its question", async () => {
     const alices = await asking();
     const statuses = [];
     for (const [method, path, body] of attempts(alices)) statuses.push([method, path, (await api(BOB, method, path, body)).status]);
@@ -84,7 +84,7 @@ describe("another principal", () => {
     expect((await api(ALICE, "POST", `/approvals/${alices.approvalId}/answer`, { decision: "deny", reason: "no" })).status).toBe(200);
   });
 
-  it("gets nothing about it in the events of the server", async () => {
+  it("does not see them in the server's events", async () => {
     const gone = new AbortController();
     const answer = await fetch(`${server.origin}/api/v1/events`, { headers: BOB, signal: gone.signal });
     const { threadId, approvalId } = await asking();
@@ -129,7 +129,7 @@ it("a question of an MCP call is answered over the API, and the client's form is
 });
 
 describe("a code for the console", () => {
-  it("is for the server's own user, and not for operators", async () => {
+  it("is open to the server's own user, but not to operators", async () => {
     await using place = await setStage();
     const file = join(place.root, "tokens");
     const tokens = { carol: "carol-token-0123456789", root: "root-token-0123456789a" };
@@ -146,7 +146,7 @@ describe("a code for the console", () => {
   });
 });
 
-it("turns that are begun over the API are counted like all others", async () => {
+it("turns over the API are counted like all others", async () => {
   const { body } = await api(ALICE, "POST", "/threads", { prompt: "!say counted", cwd: stage.workspace, wait: 30 });
   expect(body).toMatchObject({ turn: { status: "completed" } });
   const metrics = await (await fetch(`${server.origin}/metrics`, { headers: OPERATOR })).text();

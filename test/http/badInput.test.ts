@@ -52,7 +52,7 @@ describe.concurrent("a body", () => {
       expect((await server.ask({ headers: { "content-type": type }, body: JSON.stringify(PING) })).status).toBe(200);
   });
 
-  it("that is too long is refused, by what it says of itself and by what it is", async () => {
+  it("that is too long is refused, by its declared and by its actual length", async () => {
     const body = JSON.stringify(rpc(1, "ping", { long: "x".repeat(200_000) }));
     const headers = { "content-type": "application/json" };
     expect(await server.ask({ headers, body })).toMatchObject({ status: 413, body: error(-32000) });
@@ -73,7 +73,7 @@ describe.concurrent("a body", () => {
     expect(await statusOf(`${postHead(server.port, "Content-Length: 3", "Transfer-Encoding: chunked")}0\r\n\r\n`)).toMatch(/ 400 /);
   });
 
-  it("that its client cuts off has no effect on others", async () => {
+  it("that its client breaks off has no effect on others", async () => {
     using socket = await RawSocket.open(server.port);
     socket.say(`${postHead(server.port, "Content-Length: 100")}{"jsonrpc"`);
     socket.finishSaying();
@@ -117,7 +117,7 @@ describe.concurrent("a request", () => {
     expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: "GET, POST, DELETE, OPTIONS" });
   });
 
-  it("by OPTIONS learns what is possible", async () => {
+  it("by OPTIONS gets the allowed methods", async () => {
     expect((await server.ask({ method: "OPTIONS" })).status).toBe(204);
   });
 
@@ -160,18 +160,18 @@ describe.concurrent("where a request comes from", () => {
     },
   );
 
-  it("is fine when it is a page of this machine", async () => {
+  it("is accepted from a page of this machine", async () => {
     expect((await server.ask({ headers: { origin: "http://localhost:5173" }, message: PING })).status).toBe(200);
   });
 });
 
 describe.concurrent("tokens", () => {
-  it("in the address are refused, also where none is needed", async () => {
+  it("in the URL are refused, also if none is needed", async () => {
     for (const query of ["access_token=abc", "token=abc"])
       expect((await server.ask({ path: `/mcp?${query}`, message: PING })).status).toBe(400);
   });
 
-  it("that are missing or wrong get 401 and say how to do better", async () => {
+  it("that are missing or wrong get 401 with what to send", async () => {
     await using guarded = await startHttpServer({ args: ["--token", "0123456789abcdef"] });
     const ping = (headers: Readonly<Record<string, string>>) => guarded.ask({ headers, message: PING });
     const refusals = [
@@ -187,7 +187,7 @@ describe.concurrent("tokens", () => {
 });
 
 describe.concurrent("headers", () => {
-  it("by the thousand, or of many kilobytes, are refused or ignored without harm to others", async () => {
+  it("by the thousand, or of many kilobytes, are refused or ignored without effect on others", async () => {
     const many = Array.from({ length: 1_000 }, (_, at) => `X-${at}: 1`);
     expect(await statusOf(`${postHead(server.port, "Connection: close", "Content-Length: 2", ...many)}{}`)).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(await statusOf(postHead(server.port, `X: ${"y".repeat(100_000)}`))).toMatch(/^(HTTP\/1\.1 431 |$)/);
@@ -199,7 +199,7 @@ describe.concurrent("headers", () => {
     "\x16\x03\x01\x00",
     "GET http://evil.example/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
     "GET /mcp HTTP/1.1\r\nConnection: close\r\n\r\n",
-  ])("that are none (%j) are refused", async (said) => {
+  ])("that are invalid (%j) are refused", async (said) => {
     expect(await statusOf(said)).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 });

@@ -28,7 +28,7 @@ describe.concurrent("a call over the network", () => {
     ["an argument", { sandbox: "danger-full-access" }],
     ["a profile", { profile: "free" }],
     ["its `config`", { config: { sandbox_mode: "danger-full-access" } }],
-  ])("that asks for full access by %s is refused, and told which setting would allow it", async (_, args) => {
+  ])("that requests full access by %s is refused, and the error names the setting that would allow it", async (_, args) => {
     expect(await call(args)).toEqual(naming("danger-full-access", "--max-sandbox"));
   });
 

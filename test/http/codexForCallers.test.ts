@@ -32,7 +32,7 @@ async function engineOf(server: HttpServer): Promise<unknown> {
 }
 
 describe.concurrent("a Codex that cannot hide one caller from another", () => {
-  it("keeps a server from starting that more than one may call, in one sentence", async () => {
+  it("keeps a server with several callers from starting, with one sentence", async () => {
     await using stage = await setStage();
     const env = { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), APP_SERVER_FAULTS: JSON.stringify(OLD) };
     const { code, stderr } = await runToEnd([process.execPath, MAIN, "--engine", "codex", ...shared(stage)], { cwd: stage.workspace, env });

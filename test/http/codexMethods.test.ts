@@ -76,7 +76,7 @@ describe("callers over the network", () => {
     expect(existsSync(path.join(stage.codexHome, "config.toml"))).toBe(false);
   });
 
-  it("reach no other caller's conversation, by any method and path", async () => {
+  it("cannot reach another caller's conversation, by any method and path", async () => {
     await using server = await startForThree();
     const { workspace, codexHome } = server.running.stage;
     using alice = await overHttp(server, ALICE);
@@ -123,7 +123,7 @@ describe("callers over the network", () => {
     expect(readFileSync(file, "utf8")).not.toContain("not mine");
   });
 
-  it("run no single command beyond the ceilings", async () => {
+  it("cannot run a single command beyond the ceilings", async () => {
     await using server = await startForThree();
     const { workspace, codexHome } = server.running.stage;
     symlinkSync("/", path.join(workspace, "root"));
@@ -235,7 +235,7 @@ describe("callers over the network", () => {
   });
 });
 
-it.each([1, 4, 9])("a server that is killed while it keeps keys leaves a whole one: after answer %i", async (answers) => {
+it.each([1, 4, 9])("a server that is killed while it stores keys leaves a complete file: after answer %i", async (answers) => {
   await using stage = await setStage();
   const keys = Array.from({ length: 12 }, (_, at) => `sk-${String(at).padStart(2, "0")}-${"k".repeat(4_000)}`);
   {

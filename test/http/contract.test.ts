@@ -102,11 +102,11 @@ describe.concurrent("a POST", () => {
       expect((await server.ask({ headers: { "mcp-session-id": session }, message })).session).toBe(session);
   });
 
-  it.each(["/", "/mcp", "/mcp?x=1"])("is taken at %s", async (path) => {
+  it.each(["/", "/mcp", "/mcp?x=1"])("is accepted at %s", async (path) => {
     expect(await server.ask({ path, message: PING })).toMatchObject({ status: 200, body: PONG });
   });
 
-  it("before `initialized` is served", async () => {
+  it("is served before `initialized`", async () => {
     const { session = "", status } = await server.ask({ headers: SPEC, message: handshake(0) });
     const list = await server.ask({ headers: { ...SPEC_LATER, "mcp-session-id": session }, message: rpc(1, "tools/list") });
     expect([status, list.status, valueAt(list.body, "result.tools.0.name")]).toEqual([200, 200, "codex"]);
@@ -160,13 +160,13 @@ describe.concurrent("a GET", () => {
     expect(await server.session(stream.session)).toMatchObject({ requests: 0, streams: 1 });
   });
 
-  it("takes an Accept that is missing or takes anything, and refuses one that rules streams out", async () => {
+  it("accepts a missing Accept or one for everything, and refuses one that excludes streams", async () => {
     (await server.stream({})).breakOff();
     for (const accept of ["*/*", "text/*;q=0.5"]) (await server.stream({ headers: { accept } })).breakOff();
     expect(await server.ask({ headers: { accept: "application/json" } })).toMatchObject({ status: 406, body: { error: { code: -32000 } } });
   });
 
-  it("may be repeated: plain clients get everything on each stream, answers included", async () => {
+  it("may be repeated: plain clients get everything on each stream, including answers", async () => {
     using first = await server.stream({});
     const own = { "mcp-session-id": first.session ?? "" };
     using second = await server.stream({ headers: own });
@@ -191,7 +191,7 @@ describe.concurrent("a GET", () => {
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  it("with Last-Event-ID goes on where the client left", async () => {
+  it("with Last-Event-ID continues where the client stopped", async () => {
     using first = await server.stream({});
     const own = { "mcp-session-id": first.session ?? "" };
     using whole = await server.stream({ headers: own });
@@ -205,7 +205,7 @@ describe.concurrent("a GET", () => {
     expect([...first.messages, ...rest.messages]).toEqual(whole.messages);
   });
 
-  it("shows signs of life", async () => {
+  it("sends keep-alive comments", async () => {
     await using busy = await startHttpServer({ http: "keep_alive_seconds = 1" });
     using stream = await openStream(busy.origin, {});
     expect(await stream.comment()).toBe("");

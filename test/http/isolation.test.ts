@@ -98,7 +98,7 @@ describe.concurrent("two sessions of one server", () => {
     expect([logs(streamOne) > 0, logs(streamTwo)]).toEqual([true, 0]);
   });
 
-  it("run their commands where, and as freely as, each of them said", async () => {
+  it("run their commands in the folder and sandbox of each call", async () => {
     const one = await openSession(ALICE);
     const two = await openSession(ALICE);
     const writing = (sandbox: string, name: string) => ({ prompt: `!shell touch ${name}`, sandbox, "approval-policy": "never" });
@@ -109,7 +109,7 @@ describe.concurrent("two sessions of one server", () => {
 });
 
 describe.concurrent("a thread", () => {
-  it("belongs to the session that started it while that lives; any other gets ThreadNotFound", async () => {
+  it("belongs to the session that started it until that ends; others get ThreadNotFound", async () => {
     const owner = await openSession(ALICE);
     const threadId = await newThread(owner);
     for (const other of [await openSession(ALICE), await openSession(BOB), await openSession(OPERATOR)])
@@ -206,7 +206,7 @@ describe.concurrent("an event id", () => {
 });
 
 describe.concurrent("/sessions and /metrics", () => {
-  it("need a token, and show a principal its own sessions only, an operator all", async () => {
+  it("need a token; a principal sees its own sessions only, an operator all", async () => {
     const alice = await openSession(ALICE);
     const bob = await openSession(BOB);
     const ids = async (headers: Headers) => {

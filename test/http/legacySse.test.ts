@@ -9,7 +9,7 @@ import { valueAt } from "../support/scenarios/scenario.js";
 
 const LEGACY = { http: "legacy_sse = true" };
 
-describe.concurrent("the transport that MCP had first", () => {
+describe.concurrent("the HTTP+SSE transport of 2024-11-05", () => {
   it("is not served unless asked for", async () => {
     await using server = await startHttpServer();
     expect((await server.ask({ path: "/sse" })).status).toBe(404);
@@ -57,7 +57,7 @@ describe.concurrent("the transport that MCP had first", () => {
     expect((await server.ask({ path: address, message: rpc(2, "ping") })).status).toBe(404);
   });
 
-  it("does not take messages for sessions of the newer transport, nor without one", async () => {
+  it("accepts no messages for sessions of the newer transport, nor without a session", async () => {
     await using server = await startHttpServer(LEGACY);
     const { session } = await server.ask({ message: rpc(1, "ping") });
     for (const path of [`/messages?sessionId=${session}`, "/messages", "/messages?sessionId=nobody"])

@@ -8,7 +8,7 @@ import { valueAt } from "../support/scenarios/scenario.js";
 const HANG = { prompt: "!hang" };
 
 describe.concurrent("more sessions than may be open", () => {
-  it("are refused with when to come back, until one ends", async () => {
+  it("are refused with the time to wait, until one ends", async () => {
     await using server = await startHttpServer({ http: "max_sessions = 2" });
     const greet = () => server.ask({ headers: SPEC, message: handshake(0) });
     const [first] = [await greet(), await greet()];
@@ -35,7 +35,7 @@ describe.concurrent("more turns than may run", () => {
     ["a session", "turns_per_session = 1\nturn_queue = 1"],
     ["a principal", "turns_per_principal = 1\nturn_queue = 1"],
     ["the server, in different sessions", "max_running_sessions = 1\nturn_queue = 1"],
-  ])("of %s wait in order, and past that are refused with when to come back", async (whose, http) => {
+  ])("of %s wait in order, and are refused beyond that with the time to wait", async (whose, http) => {
     await using server = await startHttpServer({ http });
     using watching = await server.stream({});
     const first = { "mcp-session-id": watching.session ?? "" };
@@ -60,7 +60,7 @@ describe.concurrent("more turns than may run", () => {
     expect(valueAt((await waiting).body, "result.structuredContent.content")).toBe("at last");
   });
 
-  it("that wait and are cancelled give up their place in the queue", async () => {
+  it("that wait and are cancelled leave the queue", async () => {
     await using server = await startHttpServer({ http: "turns_per_session = 1\nturn_queue = 1" });
     using watching = await server.stream({});
     const own = { "mcp-session-id": watching.session ?? "" };
@@ -80,7 +80,7 @@ describe.concurrent("more turns than may run", () => {
 });
 
 describe.concurrent("more streams than a session may have", () => {
-  it("are refused with when to come back", async () => {
+  it("are refused with the time to wait", async () => {
     await using server = await startHttpServer({ http: "streams_per_session = 1" });
     using first = await server.stream({});
     const own = { "mcp-session-id": first.session ?? "" };
@@ -120,7 +120,7 @@ describe.concurrent("an unused session", () => {
 });
 
 describe.concurrent("messages kept for clients that reconnect", () => {
-  it("does not grow with the number of calls that were answered", async () => {
+  it("do not grow with the number of answered calls", async () => {
     await using server = await startHttpServer({ http: "replay_mib = 0.05\nkeep_alive_seconds = 1" });
     const { session = "" } = await server.ask({ message: rpc(0, "ping") });
     using socket = await openSocket(server.origin);

@@ -20,7 +20,7 @@ async function failure(
 }
 
 describe.concurrent("a server that listens", () => {
-  it("on port 0 takes a free port and says which", async () => {
+  it("on port 0 uses a free port and names it", async () => {
     await using server = await startHttpServer();
     expect(server.port).toBeGreaterThan(0);
     expect(server.running.errorLines.filter((line) => line.includes("listening on"))).toEqual([
@@ -29,13 +29,13 @@ describe.concurrent("a server that listens", () => {
     expect((await server.ask({ message: rpc(1, "ping") })).status).toBe(200);
   });
 
-  it.for(["warn", "error", "off"])("says so once also when its log is told to say less: LOG_LEVEL=%s", async (level) => {
+  it.for(["warn", "error", "off"])("names its address once, whatever the log level: LOG_LEVEL=%s", async (level) => {
     await using server = await startServer({ args: ["--engine", "scripted", "--port", "0"], env: { LOG_LEVEL: level } });
     const origin = await addressOf(server);
     expect(server.errorLines.filter((line) => line.includes("listening on"))).toEqual([`codex-mcp-server: listening on ${origin}/mcp`]);
   });
 
-  it("is asked for by `serve`, and takes 4096 or, when that is taken, any other port", async () => {
+  it("is started by `serve` on port 4096 or, if that is in use, on any other port", async () => {
     await using first = await startServer({ args: ["serve", "--engine", "scripted"] });
     await using second = await startServer({ args: ["serve", "--engine", "scripted"] });
     const ports = [await addressOf(first), await addressOf(second)].map((origin) => Number(new URL(origin).port));
@@ -43,7 +43,7 @@ describe.concurrent("a server that listens", () => {
     expect(ports.filter((port) => port !== 4096).length).toBeGreaterThan(0);
   });
 
-  it("on a port in use fails with what to do", async () => {
+  it("on a used port fails with what to do", async () => {
     const occupant = createServer().listen(0, "127.0.0.1");
     await once(occupant, "listening");
     const address = occupant.address();
@@ -62,7 +62,7 @@ describe.concurrent("a server that listens", () => {
     });
   });
 
-  it("where other machines would reach it needs a token", async () => {
+  it("that other machines can reach needs a token", async () => {
     expect(await failure(["--host", "0.0.0.0", "--port", "0", "--allow-root", "."])).toEqual({
       code: 1,
       said: expect.stringContaining("without a token; set CODEX_MCP_TOKEN"),
@@ -84,14 +84,14 @@ describe.concurrent("a server that listens", () => {
     expect((await ping({ "mcp-session-id": session })).status).toBe(200);
   });
 
-  it("has no terminal to read: a closed stdin means nothing to it", async () => {
+  it("ignores a closed stdin", async () => {
     await using server = await startHttpServer();
     server.running.process.closeStdin();
     expect((await server.ask({ message: rpc(1, "ping") })).status).toBe(200);
   });
 });
 
-describe.concurrent("a command line that makes no sense", () => {
+describe.concurrent("an invalid command line", () => {
   it.each([
     [["--port", "70000"], "invalid value '70000' for --port"],
     [["--port", "x"], "invalid value 'x' for --port"],
@@ -118,7 +118,7 @@ describe.concurrent("a log that cannot be written", () => {
   it.each([
     ["the folder for it is a file", (home: string) => writeFile(path.join(home, "log"), "no folder")],
     ["the disk is full", (home: string) => fullLog(home)],
-  ])("because %s does not keep the server from serving", async (_, spoil) => {
+  ])("because %s does not stop the server", async (_, spoil) => {
     await using stage = await setStage();
     await spoil(stage.codexHome);
     await using server = await startHttpServer({ stage });

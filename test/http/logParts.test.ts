@@ -38,7 +38,7 @@ describe.concurrent("a filter by part of the server", () => {
     expect(saidBy(server)).toEqual(new Set(lines));
   });
 
-  it("goes by the `target` of the lines in the file", async () => {
+  it("uses the `target` of the lines in the file", async () => {
     await using server = await startHttpServer({ env: { LOG_LEVEL: "debug" } });
     await callOnce(server);
     const file = path.join(server.running.stage.codexHome, "log/codex-mcp-server.log");

@@ -33,7 +33,7 @@ describe.concurrent("X-MCP-POST-STREAM", () => {
     }
   });
 
-  it("0 makes it one JSON body, and everything else is on the GET stream", async () => {
+  it("0 makes the answer one JSON body, and everything else is on the GET stream", async () => {
     const own = await greet();
     using stream = await server.stream({ headers: own });
     const { headers, body } = await server.ask({ headers: { ...own, "x-mcp-post-stream": "0" }, message: say });
@@ -42,7 +42,7 @@ describe.concurrent("X-MCP-POST-STREAM", () => {
     expect(answersIn(stream)).toEqual([]);
   });
 
-  it("means nothing for what gets no answer", async () => {
+  it("has no effect on messages without an answer", async () => {
     expect((await server.ask({ headers: { "x-mcp-post-stream": "1" }, message: notice("x") })).status).toBe(204);
   });
 });
@@ -65,7 +65,7 @@ describe.concurrent("a client that shakes hands as the specification says", () =
     expect([new Set(requests), answersIn(background)]).toEqual([new Set([2]), []]);
   });
 
-  it("is answered as one also where a request has no such header", async () => {
+  it("is answered as such also if a request lacks the header", async () => {
     const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
     const { status } = await server.ask({ headers: { "mcp-session-id": session }, message: notice("notifications/initialized") });
     expect(status).toBe(202);
@@ -73,7 +73,7 @@ describe.concurrent("a client that shakes hands as the specification says", () =
 });
 
 describe.concurrent("the POST of a plain client", () => {
-  it.each(["*/*", "text/event-stream", "application/json"])("is answered by one JSON body though it accepts %s", async (accept) => {
+  it.each(["*/*", "text/event-stream", "application/json"])("is answered by one JSON body although it accepts %s", async (accept) => {
     const { headers, body } = await server.ask({ headers: { accept }, message: say });
     expect([headers["content-type"], valueAt(body, "result.structuredContent.content")]).toEqual(["application/json", "hi"]);
   });
@@ -111,7 +111,7 @@ describe.concurrent("the POST of a spec client", () => {
       expect((await server.ask({ headers: own, message })).headers["content-type"]).toBe("application/json");
   });
 
-  it("turns into a stream of what is about it, the answer last, which the GET stream does not carry", async () => {
+  it("turns into a stream of its own messages, the answer last, which are not on the GET stream", async () => {
     const own = await greet();
     using shared = await server.stream({ headers: own });
     using stream = await server.stream({ headers: own, message: say });
@@ -122,7 +122,7 @@ describe.concurrent("the POST of a spec client", () => {
     expect(shared.messages).toEqual([]);
   });
 
-  it("begins with an event that only has an id, for clients that know to come back with it", async () => {
+  it("begins with an event that only has an id, for clients that reconnect with it", async () => {
     using newest = await server.stream({ headers: await greet(), message: say });
     using older = await server.stream({ headers: await greet("2025-06-18"), message: say });
     await Promise.all([newest.answerTo(1), older.answerTo(1)]);
@@ -130,7 +130,7 @@ describe.concurrent("the POST of a spec client", () => {
     expect(older.events[0]?.data).not.toBe("");
   });
 
-  it("turns into a stream with signs of life when nothing happens for long", async () => {
+  it("turns into a stream with keep-alive comments if nothing happens for long", async () => {
     const own = await greet();
     using first = await server.stream({ headers: own, message: toolCall(1, { prompt: "!hang" }) });
     using waiting = await server.stream({ headers: own, message: toolCall(2, { prompt: "!say hi" }) });
@@ -174,7 +174,7 @@ describe.concurrent("the POST of a spec client", () => {
     expect(shared.messages).toEqual([]);
   });
 
-  it("whose session ends is answered all the same", async () => {
+  it("whose session ends is answered nevertheless", async () => {
     const own = await greet();
     using stream = await server.stream({ headers: { ...SPEC_LATER, ...own }, message: toolCall(1, { prompt: "!hang" }) });
     await stream.step("user_message");

@@ -20,7 +20,7 @@ async function killed(server: HttpServer): Promise<void> {
 }
 
 describe("a client whose server was killed in the middle of a call", () => {
-  it("learns at once that the call is over, and goes on with its thread", async () => {
+  it("learns at once that the call is over, and continues its thread", async () => {
     await using stage = await setStage();
     await using first = await startHttpServer({ stage });
     const own = await greet(first);
@@ -71,7 +71,7 @@ describe("a client whose server was killed in the middle of a call", () => {
     await expect(openSocket(second.origin, { headers: { ...own, "last-event-id": "5" } })).rejects.toMatchObject({ status: 404 });
   });
 
-  it("gets no answer to what was no call of its own, or no call at all", async () => {
+  it("gets no answer for the calls of others, or for other requests", async () => {
     await using server = await startHttpServer();
     const own = await greet(server);
     const gone = { ...own, "mcp-session-id": "11111111-2222-4333-8444-555555555555" };
@@ -79,7 +79,7 @@ describe("a client whose server was killed in the middle of a call", () => {
       expect((await server.ask({ headers: { ...gone, "last-event-id": eventId } })).status).toBe(404);
   });
 
-  it("and which is built on the official library has its answer without waiting for its own limit", async () => {
+  it("and which uses the official library has its answer before its own time limit", async () => {
     await using stage = await setStage();
     const first = await startHttpServer({ stage });
     const { port } = first;

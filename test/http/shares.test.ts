@@ -86,7 +86,7 @@ describe("one principal takes all it can get, and another is served at once:", (
   });
 });
 
-it("a session may have so many requests in flight", async () => {
+it("the requests in flight of a session are limited", async () => {
   await using server = await startHttpServer({ http: "requests_per_session = 2\nshutdown_grace_seconds = 0" });
   using first = await server.stream({ headers: STREAMED, message: toolCall(1, { prompt: "!hang" }) });
   const own = { "mcp-session-id": first.session ?? "" };

@@ -25,7 +25,7 @@ describe.concurrent("a server that receives a signal to end", () => {
     await expect(server.ask({ message: rpc(1, "ping") })).rejects.toThrow("ECONNREFUSED");
   });
 
-  it("lets a turn finish that does so in time, and hands over its answer", async () => {
+  it("lets a turn finish within the grace, and delivers its answer", async () => {
     await using server = await startHttpServer();
     using watching = await server.stream({});
     const asked = server.ask({
@@ -42,7 +42,7 @@ describe.concurrent("a server that receives a signal to end", () => {
     expect(await rollout(server)).toContain("w19");
   });
 
-  it("interrupts a turn that does not, answers it, keeps it on disk and leaves nothing running", async () => {
+  it("interrupts a longer turn, answers its call, stores it and leaves nothing running", async () => {
     await using server = await startHttpServer({ http: "shutdown_grace_seconds = 0.3" });
     using watching = await server.stream({});
     const own = { "mcp-session-id": watching.session ?? "" };
@@ -74,7 +74,7 @@ describe.concurrent("a server that receives a signal to end", () => {
     expect(await server.running.exit()).toEqual(ENDED_CLEANLY);
   });
 
-  it("is not ready any more while turns finish, takes no new connections, and says so on those that are open", async () => {
+  it("is no longer ready while turns finish, accepts no new connections, and says so on open ones", async () => {
     await using server = await startHttpServer();
     using watching = await server.stream({});
     const own = { "mcp-session-id": watching.session ?? "" };
@@ -87,7 +87,7 @@ describe.concurrent("a server that receives a signal to end", () => {
     await server.running.exit();
   });
 
-  it("hands over an answer of many megabytes before it goes", async () => {
+  it("delivers an answer of many megabytes before it ends", async () => {
     await using server = await startHttpServer();
     using watching = await server.stream({});
     const asked = server.ask({

@@ -16,11 +16,11 @@ const PING = rpc(1, "ping");
 const FLOOD = `!slow 200 5\n${"x".repeat(3_000_000)}`;
 const IMPATIENT = "slow_reader_seconds = 0.5\nqueue_length = 8\nreplay_mib = 200";
 
-describe.concurrent("a client that takes its time", () => {
+describe.concurrent("a slow client", () => {
   it.each([
     ["its headers", (port: number) => `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-`],
     ["its body", (port: number) => `${postHead(port, "Content-Length: 1000")}{`],
-  ])("over %s is cut off, while others are served and long streams go on", async (_, beginning) => {
+  ])("that sends %s slowly is disconnected, while others are served and long streams continue", async (_, beginning) => {
     await using server = await startHttpServer({ http: "header_timeout_seconds = 1\nrequest_timeout_seconds = 2" });
     using stream = await server.stream({ headers: { "x-mcp-post-stream": "1" }, message: toolCall(1, { prompt: "!slow 60 30" }) });
     const slow = await Promise.all(Array.from({ length: 20 }, () => RawSocket.open(server.port)));
@@ -35,14 +35,14 @@ describe.concurrent("a client that takes its time", () => {
     expect(await stream.end()).toBe("politely");
   });
 
-  it("and says nothing at all is no burden", async () => {
+  it("that sends nothing at all does not affect others", async () => {
     await using server = await startHttpServer({ http: "header_timeout_seconds = 1" });
     const silent = await Promise.all(Array.from({ length: 200 }, () => RawSocket.open(server.port)));
     expect((await server.ask({ message: PING })).status).toBe(200);
     await Promise.all(silent.map((socket) => socket.untilClosed()));
   });
 
-  it("to read an answer that is complete is cut off", async () => {
+  it("that does not read a complete answer is disconnected", async () => {
     await using server = await startHttpServer({ http: "slow_reader_seconds = 1" });
     using socket = await RawSocket.open(server.port);
     const body = JSON.stringify(toolCall(1, { prompt: `!say ${"x".repeat(3_500_000)}`, "result-tokens": 1_000_000 }));
@@ -65,7 +65,7 @@ function connectionsAt(port: number): number {
 }
 
 describe.concurrent("a subscriber that never reads", () => {
-  it("is disconnected, and comes back for what it missed", async () => {
+  it("is disconnected, and can reconnect for the missed events", async () => {
     await using server = await startHttpServer({ http: IMPATIENT });
     using stuck = await server.stream({});
     const own = { "mcp-session-id": stuck.session ?? "" };
@@ -130,7 +130,7 @@ describe.concurrent("a subscriber that never reads", () => {
     expect(numbers).toEqual(numbers.map((_, at) => at + 1));
   });
 
-  it("holds up no other session, and its own other calls no longer than until it is given up", async () => {
+  it("delays no other session, and its own other calls only until it is disconnected", async () => {
     await using server = await startHttpServer({ http: IMPATIENT });
     const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
     const own = { ...SPEC_LATER, "mcp-session-id": session };

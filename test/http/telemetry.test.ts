@@ -28,7 +28,7 @@ it("refused requests are counted by reason, and threads in memory are reported",
   );
 });
 
-it("a call leaves its trail in the log, in /metrics and in a trace, and no secret in any of them", async () => {
+it("a call is recorded in the log, in /metrics and in a trace, without any secret", async () => {
   await using collector = await OtlpCollector.open();
   await using server = await startHttpServer({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RUST_LOG: "debug" } });
   const prompt = `!shell echo ${SECRET}\n!say done`;

@@ -83,7 +83,7 @@ it("official clients of both generations and curl share one server, with approva
   );
 });
 
-it("an official client that looks for newer revisions first is served, whichever it settles on", async () => {
+it("an official client that tries newer revisions first is served, whichever it chooses", async () => {
   await using server = await startHttpServer();
   await using participant = await joinWithV2(server.port, { mode: "auto" });
   const progress: unknown[] = [];

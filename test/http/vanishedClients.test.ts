@@ -17,7 +17,7 @@ function interruptions({ running }: HttpServer): number {
   return running.errorLines.filter((line) => INTERRUPTED.test(line)).length;
 }
 
-it("a turn whose client's connection broke, and who does not come back, ends; another one's goes on", async () => {
+it("a turn ends if its client's connection breaks and the client does not return; other turns continue", async () => {
   await using server = await startHttpServer({ http: IMPATIENT });
   const [gone, there] = [await begin(server), await begin(server)];
   const left = await server.stream({ headers: gone, message: toolCall(1, { prompt: "!shell sleep 60" }) });

@@ -46,7 +46,7 @@ describe.concurrent("a WebSocket", () => {
     expect(client.steps).toEqual(expect.arrayContaining(["session_configured", "agent_message", "task_complete"]));
   });
 
-  it("answers what is no message, and goes on", async () => {
+  it("answers an invalid message, and continues", async () => {
     using client = await greeted();
     client.socket.send("{not json");
     expect(await client.answerTo(null)).toMatchObject({ error: { code: -32700 } });
@@ -57,7 +57,7 @@ describe.concurrent("a WebSocket", () => {
     expect(client.messages.filter(({ id }) => id === 5)).toEqual([]);
   });
 
-  it("takes batches only after the revision that has them was negotiated", async () => {
+  it("accepts batches only after the revision that has them was negotiated", async () => {
     using newer = await greeted();
     newer.send([rpc(1, "ping")]);
     expect(await newer.answerTo(null)).toMatchObject({ error: { code: -32600 } });
@@ -82,7 +82,7 @@ describe.concurrent("a WebSocket", () => {
     expect(await again.answerTo(2)).toMatchObject({ result: {} });
   });
 
-  it("is asked for signs of life and given up when it gives none", async () => {
+  it("is pinged, and closed if it does not answer", async () => {
     using lively = await greeted();
     using silent = await greeted();
     silent.socket.removeAllListeners("ping");
@@ -120,29 +120,26 @@ describe.concurrent("a WebSocket", () => {
 });
 
 describe.concurrent("a WebSocket that broke", () => {
-  it.each(["headers", "query"])(
-    "is resumed by session id and event id or number in the %s, and nothing is missing or twice",
-    async (where) => {
-      using first = await greeted();
-      first.send(toolCall(1, { prompt: "!slow 60 15" }));
-      await first.step("agent_message_delta");
-      first.socket.terminate();
-      const { session, lastNumber, lastId } = first;
-      await server.sessionWhere(session, (seen) => seen?.streams === 0);
-      const place = { "mcp-session-id": session, "last-event-id": where === "headers" ? lastId : String(lastNumber) };
-      using second = await open(where === "headers" ? { headers: place } : { path: `/mcp?${new URLSearchParams(place).toString()}` });
-      await second.answerTo(1);
-      expect(second.session).toBe(session);
-      const all = [...first.messages, ...second.messages];
-      expect([...first.numbers, ...second.numbers]).toEqual(all.map((_, at) => at + 1));
-      const deltas = all.filter((message) => valueAt(message, "params.msg.type") === "agent_message_delta");
-      expect(deltas.map((message) => valueAt(message, "params.msg.delta")).join("")).toBe(
-        valueAt(all.at(-1), "result.structuredContent.content"),
-      );
-    },
-  );
+  it.each(["headers", "query"])("is resumed by session id and event id or number in the %s, with each message once", async (where) => {
+    using first = await greeted();
+    first.send(toolCall(1, { prompt: "!slow 60 15" }));
+    await first.step("agent_message_delta");
+    first.socket.terminate();
+    const { session, lastNumber, lastId } = first;
+    await server.sessionWhere(session, (seen) => seen?.streams === 0);
+    const place = { "mcp-session-id": session, "last-event-id": where === "headers" ? lastId : String(lastNumber) };
+    using second = await open(where === "headers" ? { headers: place } : { path: `/mcp?${new URLSearchParams(place).toString()}` });
+    await second.answerTo(1);
+    expect(second.session).toBe(session);
+    const all = [...first.messages, ...second.messages];
+    expect([...first.numbers, ...second.numbers]).toEqual(all.map((_, at) => at + 1));
+    const deltas = all.filter((message) => valueAt(message, "params.msg.type") === "agent_message_delta");
+    expect(deltas.map((message) => valueAt(message, "params.msg.delta")).join("")).toBe(
+      valueAt(all.at(-1), "result.structuredContent.content"),
+    );
+  });
 
-  it("may be replaced while the server has not noticed", async () => {
+  it("may be replaced before the server has noticed", async () => {
     using first = await greeted();
     using second = await open({ headers: { "mcp-session-id": first.session, "last-event-id": "0" } });
     expect(await first.close()).toMatchObject({ code: 1006 });
@@ -150,12 +147,12 @@ describe.concurrent("a WebSocket that broke", () => {
     expect(second.messages.map(unnumbered)).toEqual(first.messages.map(unnumbered));
   });
 
-  it.each(["-1", "1e9", "x", "99999999"])("is not resumed at the number %s, which it never saw", async (number) => {
+  it.each(["-1", "1e9", "x", "99999999"])("is not resumed at the unknown number %s", async (number) => {
     using client = await greeted();
     await expect(open({ headers: { "mcp-session-id": client.session, "last-event-id": number } })).rejects.toMatchObject({ status: 400 });
   });
 
-  it("ends its session if the client does not return, however often it did before", async () => {
+  it("ends its session if the client does not return, however often it returned before", async () => {
     await using hasty = await startHttpServer({ http: "websocket_linger_seconds = 4" });
     using first = await openSocket(hasty.origin);
     const place = { "mcp-session-id": first.session, "last-event-id": "0" };
@@ -178,7 +175,7 @@ describe.concurrent("an upgrade", () => {
     await expect(open({ headers: { host: "evil.example" } })).rejects.toMatchObject({ status: 403 });
   });
 
-  it("elsewhere than at the endpoint is refused", async () => {
+  it("at another path than the endpoint is refused", async () => {
     await expect(open({ path: "/metrics" })).rejects.toMatchObject({ status: 404 });
   });
 

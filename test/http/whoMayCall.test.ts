@@ -49,7 +49,7 @@ describe.skipIf(isMissing).concurrent("a command in a sandbox with network", () 
     expect((await server.ask({ headers: session, message: rpc(2, "ping") })).status).toBe(200);
   });
 
-  it("cannot call it by closing its side of the connection either", async () => {
+  it("cannot call the server by closing its side of the connection either", async () => {
     await using server = await startHttpServer({ config: WITH_NETWORK });
     const session = await openSession(server);
     const request = `GET /sessions HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: close\r\n\r\n`;
@@ -62,7 +62,7 @@ describe.skipIf(isMissing).concurrent("a command in a sandbox with network", () 
 });
 
 describe.concurrent("a program that the server has started outside of a sandbox", () => {
-  it("comes in, but not as its caller", async () => {
+  it("is accepted, but not with its caller's identity", async () => {
     await using server = await startHttpServer({ args: ["--max-sandbox", "danger-full-access"] });
     const session = await openSession(server);
     const command = (headers: readonly string[]) => ({ command: pingBy(server, headers), sandbox: "danger-full-access" });
@@ -124,7 +124,7 @@ describe.concurrent("--allow-unauthenticated", () => {
     }
   });
 
-  it("is the way without questions on loopback, also through a proxy", async () => {
+  it("admits every user on loopback, also through a proxy", async () => {
     await using server = await startHttpServer({ args: ["--allow-unauthenticated"] });
     expect((await server.ask({ headers: { via: "1.1 proxy" }, message: rpc(1, "ping") })).status).toBe(200);
   });
@@ -133,7 +133,7 @@ describe.concurrent("--allow-unauthenticated", () => {
 describe.concurrent("a token without a scope", () => {
   const TOKENS = { watch: "watch-token-0123456789", work: "work-token-01234567890" };
 
-  it("gets the name of the missing one, in both eras and on every page", async () => {
+  it("gets the name of the missing scope, in both eras and on every route", async () => {
     await using stage = await setStage();
     const file = path.join(stage.root, "tokens");
     await writeFile(file, `ada ${TOKENS.watch} read\nada ${TOKENS.work} call\n`, { mode: 0o600 });
@@ -158,7 +158,7 @@ describe.concurrent("a token without a scope", () => {
   });
 });
 
-it("a WebSocket without a token is not for pages of other ports of this machine", async () => {
+it("a WebSocket without a token is refused to pages of other ports of this machine", async () => {
   await using server = await startHttpServer();
   const open = (origin: string) => openSocket(server.origin, { headers: { origin } });
   await expect(open(`http://127.0.0.1:${server.port + 1}`)).rejects.toMatchObject({ status: 403 });

@@ -72,7 +72,7 @@ describe.skipIf(sandbox.backend === "none")("a command of a turn inside a turn",
   it.for([
     ["1;read-only", "read-only", []],
     ["1;workspace-write;WORKSPACE", "workspace-write", ["made"]],
-  ] as const)("within %s runs in %s, and no approval takes it further", async ([mark, sandboxMode, made]) => {
+  ] as const)("within %s runs in %s, and no approval extends that", async ([mark, sandboxMode, made]) => {
     await using stage = await setStage();
     await using server = await start(stage, mark.replace("WORKSPACE", stage.workspace));
     await server.initialize("2025-11-25", { elicitation: {} });

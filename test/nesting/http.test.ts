@@ -70,7 +70,7 @@ describe("a call from inside a turn, over the network", () => {
   it.for([
     ["an ordinary principal", ALICE],
     ["an operator", OPERATOR],
-  ] as const)("with the token of %s gets nothing started, in a session or without one", async ([, token]) => {
+  ] as const)("with the token of %s cannot start anything, in a session or without one", async ([, token]) => {
     const headers = { ...token, ...INSIDE };
     const { session = "", body } = await server.ask({ message: handshake(1), headers });
     expect(valueAt(body, "result.instructions")).toEqual(FROM_INSIDE);
@@ -102,7 +102,7 @@ describe("a call from inside a turn, over the network", () => {
     expect(await server.ask({ message: rpc(3, "tools/list"), headers: { ...headers, ...INSIDE } })).toMatchObject({ status: 404 });
   });
 
-  it("gets nothing started on a WebSocket either", async () => {
+  it("cannot start anything on a WebSocket either", async () => {
     using socket = await openSocket(server.origin, { headers: { ...ALICE, ...INSIDE } });
     socket.send(toolCall(1, { prompt: "!say hello" }));
     expect(JSON.stringify(await socket.answerTo(1))).toContain("comes from inside a turn");

@@ -90,7 +90,7 @@ describe.each([
 ])("a server inside a turn, marked %s", (mark, remedy) => {
   const why = expect.stringMatching(new RegExp(`runs inside a turn.*starts no turn and no command.*${remedy.source}`));
 
-  it("shows and does nothing that starts a turn or a command, and says why", async () => {
+  it("lists and runs no tool that starts a turn or a command, and says why", async () => {
     await using server = await startServer({ env: { CODEX_MCP_INSIDE: mark } });
     expect(await server.initialize()).toMatchObject({ instructions: why });
     expect(await shown(server)).toEqual(["codex-models"]);
@@ -98,7 +98,7 @@ describe.each([
     expect(await server.call("codex-models", {}).result()).not.toHaveProperty("isError");
   });
 
-  it("nor does it in the era without sessions, as a task or not", async () => {
+  it("lists and runs none in the era without sessions either, with and without tasks", async () => {
     await using server = await startServer({ env: { CODEX_MCP_INSIDE: mark } });
     expect(await server.request("server/discover", { _meta: claimMeta() })).toMatchObject({ instructions: why });
     const list = await server.request("tools/list", { _meta: claimMeta() });
@@ -114,7 +114,7 @@ describe("a server that may start turns inside a turn", () => {
   const DEEPER = "[mcp_server]\nmax_depth = 2\n";
   const inside = (mark: string) => startServer({ config: DEEPER, env: { CODEX_MCP_INSIDE: mark } });
 
-  it("serves as far as the turn around it may go", async () => {
+  it("has the limits of the turn around it", async () => {
     await using server = await inside("1;read-only");
     expect(await shown(server)).toEqual(ALL_TOOL_NAMES);
     expect(await server.call("codex", { prompt: "!say hello", sandbox: "read-only" }).result()).toMatchObject({
@@ -129,7 +129,7 @@ describe("a server that may start turns inside a turn", () => {
     );
   });
 
-  it("opens no folder that the turn around it does not", async () => {
+  it("allows no folder that the turn around it does not", async () => {
     await using stage = await setStage();
     const start = { stage, config: DEEPER, env: { CODEX_MCP_INSIDE: `1;workspace-write;${stage.workspace}` } };
     await using server = await startServer(start);
@@ -138,7 +138,7 @@ describe("a server that may start turns inside a turn", () => {
     expect(await call(stage.home)).toEqual(refused(expect.stringContaining(`allows only ${stage.workspace}`)));
   });
 
-  it("takes no program, rule or setting from a call", async () => {
+  it("accepts no program, rule or setting from a call", async () => {
     await using server = await inside("1;read-only");
     for (const config of [{ "mcp_servers.x.command": "sh" }, { "mcp_server.max_depth": 9 }, { notify: ["sh"] }])
       expect(await server.call("codex", { prompt: "!say hello", config }).result()).toEqual(
@@ -146,7 +146,7 @@ describe("a server that may start turns inside a turn", () => {
       );
   });
 
-  it("has no identity of the turn's caller", async () => {
+  it("does not have the identity of the turn's caller", async () => {
     await using stage = await setStage();
     await using outer = await startServer({ stage });
     const { structuredContent } = await outer.call("codex", { prompt: "!say secret" }).result();
@@ -158,7 +158,7 @@ describe("a server that may start turns inside a turn", () => {
     expect(await server.call("codex-account", { action: "logout" }).result()).toMatchObject({ isError: true });
   });
 
-  it("is the last one: what its own turns start is a step deeper, and has no more than they", async () => {
+  it("counts as one level: what its own turns start is a level deeper, with no more permissions", async () => {
     await using stage = await setStage();
     await using server = await startWith(`exec ${SERVER}`, stage, DEEPER);
     const innermost = '!call mcp__again__codex-models {}\n!call mcp__again__codex {"prompt":"!say deep"}\n!say over';
@@ -167,7 +167,7 @@ describe("a server that may start turns inside a turn", () => {
     expect(await asked(server, "codex", { prompt: "!say x", sandbox: "workspace-write" })).toContain("above the ceiling");
   });
 
-  it("serves nothing if too many are around it, or an unknown number", async () => {
+  it("serves nothing inside too many turns, or an unknown number", async () => {
     await using deep = await inside("2;danger-full-access");
     await using unknown = await inside("?");
     expect([await shown(deep), await shown(unknown)]).toEqual([["codex-models"], ["codex-models"]]);

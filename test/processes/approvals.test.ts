@@ -72,7 +72,7 @@ describe.concurrent("a client that answers", () => {
     await goesOn(server, call);
   });
 
-  it("cancel loses nothing: what is asked for is not done, and the turn goes on", async ({ expect: expectHere }) => {
+  it("cancel denies the request, and the turn continues", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
@@ -92,7 +92,7 @@ describe.concurrent("a client that answers", () => {
     await goesOn(server, call);
   });
 
-  it("with a JSON-RPC error has denied", async ({ expect: expectHere }) => {
+  it("with a JSON-RPC error counts as a denial", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
@@ -104,7 +104,7 @@ describe.concurrent("a client that answers", () => {
     ]);
   });
 
-  it("the questions of two calls in reverse order gets both right", async ({ expect: expectHere }) => {
+  it("the questions of two calls in reverse order decides both correctly", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const first = touch(server, "first.txt");
@@ -146,7 +146,7 @@ describe.concurrent("a client that answers", () => {
 });
 
 describe.concurrent("a client that never answers", () => {
-  it("and cancels gets the withdrawal of the question; its late answer does nothing", async ({ expect: expectHere }) => {
+  it("and cancels gets the withdrawal of the question; its late answer has no effect", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
@@ -174,7 +174,7 @@ describe.concurrent("a client that never answers", () => {
     expectHere(made(server, "made.txt")).toBe(false);
   });
 
-  it("has denied when the time is up", async ({ expect: expectHere }) => {
+  it("has denied at the deadline", async ({ expect: expectHere }) => {
     await using server = await startServer({ config: "[mcp_server]\napproval_timeout_minutes = 0.005\n" });
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
@@ -207,7 +207,7 @@ describe.concurrent("a client without support for questions", () => {
     expectHere(told(call)).toMatch(/nobody can be asked/);
   });
 
-  it("has its questions kept open under hold, and is answered with what waits", async ({ expect: expectHere }) => {
+  it("has its questions kept open under hold, and the result lists them", async ({ expect: expectHere }) => {
     await using server = await withFallback("hold");
     await server.initialize();
     const call = touch(server, "made.txt");
@@ -279,7 +279,7 @@ describe("a question of one of the agent's own MCP servers", () => {
       config: { mcp_servers: { official: { command: process.execPath, args: [program] } } },
     });
 
-  it("reaches the client, and its answer the server that asked", async () => {
+  it("reaches the client, and the answer reaches the MCP server", async () => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
     const call = ask(server);

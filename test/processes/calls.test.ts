@@ -9,7 +9,7 @@ import { spokenOn } from "../support/threads/storedThread.js";
 const PING_OK = { id: "ping", jsonrpc: "2.0", result: {} };
 
 describe.concurrent("a cancelled call", () => {
-  it("is not answered, its turn ends, and the thread goes on at once", async () => {
+  it("is not answered, its turn ends, and the thread can continue at once", async () => {
     await using server = await startServer();
     const call = server.call("codex", { prompt: "!slow 1000 20" });
     await call.event("agent_message_delta");
@@ -23,7 +23,7 @@ describe.concurrent("a cancelled call", () => {
     expect(call.events.at(-1)).toMatchObject({ type: "turn_aborted", reason: "interrupted" });
   });
 
-  it("right after it was sent is stopped as well, and its thread goes on with its context, here and after a restart", async () => {
+  it("right after it was sent is stopped as well, and its thread continues with its context, here and after a restart", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
     const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
@@ -43,7 +43,7 @@ describe.concurrent("a cancelled call", () => {
     ]);
   });
 
-  it("leaves other calls, and other ids of the same look, alone", async () => {
+  it("does not affect other calls, nor similar ids", async () => {
     await using server = await startServer();
     const doomed = server.call("codex", { prompt: "!hang" }, { id: "7" });
     const other = server.call("codex", { prompt: "!slow 20 20" }, { id: 7 });
@@ -58,7 +58,7 @@ describe.concurrent("a cancelled call", () => {
 });
 
 describe.concurrent("replies to a thread whose turn runs", () => {
-  it("wait for it, and each is answered by its own turn", async () => {
+  it("wait for it, and each gets the answer of its own turn", async () => {
     await using server = await startServer();
     const first = server.call("codex", { prompt: "!slow 20 20" });
     await first.event("agent_message_delta");
@@ -132,7 +132,7 @@ describe.concurrent("a request that cannot be served gets an answer", () => {
     expect([server.notifications, server.answersTo(null)]).toEqual([[], []]);
   });
 
-  it("also when its bytes arrive in two parts, the cut within a character", async () => {
+  it("also if its bytes arrive in two parts, split within a character", async () => {
     await using server = await startServer();
     const params = { name: "codex", arguments: { prompt: "!say žluťoučký 🐎 kůň" } };
     const bytes = Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", id: "asked", method: "tools/call", params })}\n`);

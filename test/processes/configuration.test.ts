@@ -96,7 +96,7 @@ describe.concurrent("a server that cannot start says why in one sentence and end
 });
 
 describe.concurrent("settings", () => {
-  it("that are unknown are named on stderr and harm nothing", async () => {
+  it("that are unknown are named on stderr and have no other effect", async () => {
     await using server = await startServer({ config: "nonsense = 1\n[mcp_server]\nmore_nonsense = 2\n" });
     const call = server.call("codex", { prompt: "!say hi" });
     expect(await call.result()).toEqual(completed(await call.threadId(), "hi"));

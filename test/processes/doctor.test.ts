@@ -29,7 +29,7 @@ function complaintsIn({ stdout }: Finished): string[] {
 }
 
 describe.concurrent("doctor finds nothing wrong", () => {
-  it("with the scripted engine, and says that it is no real model", async () => {
+  it("with the scripted engine, and says that this is not a real model", async () => {
     await using stage = await setStage();
     expect(await doctor({ stage, args: ["--engine", "scripted"] })).toEqual({
       code: 0,
@@ -49,7 +49,7 @@ Ready: a call can work.
     });
   });
 
-  it("with a provider that answers, and shows what the flags and config.toml come to", async () => {
+  it("with a provider that answers, and shows the effective settings of flags and config.toml", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
     const { code, stdout } = await doctor({
@@ -80,7 +80,7 @@ Ready: a call can work.
     });
   });
 
-  it("without a sandbox, but says what that means", async () => {
+  it("without a sandbox, but explains the consequences", async () => {
     await using stage = await setStage();
     const { code, stdout } = await doctor({ stage, args: ["--engine", "scripted", "--sandbox-bin", "/bin/false"] });
     expect(code).toBe(0);
@@ -98,7 +98,7 @@ Ready: a call can work.
     expect(stdout).toMatch(/^note {3}defaults {5}cwd .*: calls that name no `cwd` are refused; start the server with --cd DIR$/m);
   });
 
-  it("when nothing was ever set up, and makes no folders by looking", async () => {
+  it("without any configuration, and creates no folders", async () => {
     await using stage = await setStage();
     const { code } = await doctor({ stage, args: ["--engine", "scripted"], env: { CODEX_HOME: "" } });
     expect({ code, made: existsSync(path.join(stage.home, ".codex")) }).toEqual({ code: 0, made: false });
@@ -192,7 +192,7 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({ code: 1, complaints: [expect.stringMatching(why)] });
   });
 
-  it("when the model was shut down, and tells it thirty days before", async () => {
+  it("when the model was shut down, and thirty days before that", async () => {
     await using stage = await setStage();
     const day = (days: number) => new Date(Date.now() + days * 24 * 60 * 60_000).toISOString().slice(0, 10);
     await using provider = await startLoopback((_, response) => {
@@ -211,7 +211,7 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     ]);
   });
 
-  it("when OpenAI's list cannot be had and the model is known to be gone", async () => {
+  it("when OpenAI's list cannot be read and the model is known to be shut down", async () => {
     await using stage = await setStage();
     await using provider = await startLoopback((_, response) => void response.writeHead(404).end());
     const config = `openai_base_url = "${provider.origin}/v1"\nmodel = "gpt-5.2-codex"\n`;
@@ -239,7 +239,7 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     });
   });
 
-  it("when the provider's address is none", async () => {
+  it("when the provider's address is invalid", async () => {
     await using stage = await setStage();
     const finished = await doctor({ stage, config: mockProvider("nonsense") });
     expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({

@@ -25,7 +25,7 @@ describe.skipIf(isMissing)("names that other programs run", () => {
     expect(await warnings(server, "!shell true")).toEqual([]);
   });
 
-  it("are neither changed by a command nor, unasked, by a patch where they exist", async () => {
+  it("are not changed by a command, nor without approval by a patch, where they exist", async () => {
     await using server = await startServer();
     await server.initialize();
     const file = path.join(server.stage.workspace, ".vscode/tasks.json");

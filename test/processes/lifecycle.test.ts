@@ -109,7 +109,7 @@ describe.concurrent("when a signal comes", () => {
     expect(server.answersTo(call.id)).toMatchObject([{ result: { isError: true } }]);
   });
 
-  it("while the grace after a closed stdin runs, the grace is over", async () => {
+  it("during the grace after a closed stdin, the grace ends at once", async () => {
     await using server = await startServer({ args: LONG_GRACE });
     const call = server.call("codex", { prompt: "!hang" });
     const threadId = await call.threadId();
@@ -144,7 +144,7 @@ describe.concurrent("when a part of the client is gone", () => {
     expect(storyOf(server.stage).at(-1)).toEqual("turn_aborted");
   });
 
-  it("a closed stderr harms nothing", async () => {
+  it("a closed stderr has no effect", async () => {
     await using server = await startServer();
     await server.initialize();
     server.process.closeReadingEnd("stderr");
@@ -156,7 +156,7 @@ describe.concurrent("when a part of the client is gone", () => {
 });
 
 describe.concurrent("after a restart", () => {
-  it("a thread goes on with all that was said", async () => {
+  it("a thread continues with its whole history", async () => {
     await using stage = await setStage();
     await using first = await startServer({ stage });
     const call = first.call("codex", { prompt: "!say one" });
@@ -183,7 +183,7 @@ describe.concurrent("after a restart", () => {
     expect(spokenOn(stage, threadId)).toEqual(said);
   });
 
-  it("a thread whose server was killed in a turn goes on after the last event on disk", async () => {
+  it("a thread whose server was killed in a turn continues after the last event on disk", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
     const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };

@@ -27,7 +27,7 @@ describe("large and many", { timeout: TIMEOUT_MS }, () => {
     expect(JSON.stringify(model.requests[0]?.body.input.at(-1)).length).toBeGreaterThan(text.length);
   });
 
-  it("200 turns on one thread are all kept, and the model gets all of them", async () => {
+  it("200 turns on one thread are all stored, and the model gets all of them", async () => {
     await using model = await startResponsesServer();
     await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) });
     const first = server.call("codex", { prompt: "!say answer 0" });
@@ -76,19 +76,19 @@ describe("large and many", { timeout: TIMEOUT_MS }, () => {
 });
 
 describe.runIf(MEMORY_CAN_BE_SEEN)("a client that does not read", { timeout: TIMEOUT_MS }, () => {
-  it("while 20,000 deltas stream costs little memory, and gets everything in order when it reads on", async () => {
+  it("during 20,000 deltas costs little memory, and gets everything in order when it reads again", async () => {
     const { answer, deltas, grown } = await readLate({ words: 20_000 });
     expect([answer, deltas]).toEqual([numberedWords(20_000).join(""), numberedWords(20_000)]);
     expect(grown).toBeLessThan(100 * MEBIBYTE);
   });
 
-  it("while more streams than is kept for it costs what is kept, and gets the whole answer when it reads on", async () => {
+  it("during more data than is kept for it costs only what is kept, and gets the whole answer when it reads again", async () => {
     const { answer, grown } = await readLate({ words: 100_000 });
     expect(answer === numberedWords(100_000).join("")).toBe(true);
     expect(grown).toBeLessThan(130 * MEBIBYTE);
   });
 
-  it("but goes on asking is not listened to for a while, and gets every answer when it reads on", async () => {
+  it("but continues to send requests is not read for a while, and gets every answer when it reads again", async () => {
     await using server = await startServer();
     await server.initialize();
     const before = memoryOf(server).now;

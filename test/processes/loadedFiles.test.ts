@@ -17,19 +17,19 @@ function turn(prompt: string): Promise<string | undefined> {
   return filesNeeded("codex", { prompt, sandbox: "danger-full-access", "approval-policy": "never" });
 }
 
-describe("a start waits for no code that it does not need", () => {
-  it("an answer without tools needs the agent, the engine that was asked for, and the log that says so", async () => {
+describe("a start loads only the code that it needs", () => {
+  it("an answer without tools loads the agent, the chosen engine and the log", async () => {
     expect(await turn("!say hi")).toBe("loaded: agent log-file main scripted server");
   });
 
-  it("with the first command come the tools and the sandbox, with the first that is not plain the reader of bash", async () => {
+  it("the first command loads the tools and the sandbox, the first complex one the bash parser", async () => {
     expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main programs rules sandbox scripted server tools");
     expect(await turn("!shell true && [ -n x ]\n!say hi")).toBe(
       "loaded: agent log-file main programs rules sandbox scripted server tools web-tree-sitter",
     );
   });
 
-  it("what the server does besides turns comes with the first call of it", async () => {
+  it("services besides turns are loaded with their first call", async () => {
     expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools log-file main server");
     expect(await filesNeeded("codex-review", { target: "uncommitted" })).toBe(
       "loaded: agent further-tools log-file main native-services programs sandbox scripted server",

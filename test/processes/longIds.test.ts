@@ -9,7 +9,7 @@ function call(id: string, prompt: string): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}\n`;
 }
 
-it("a request whose id no number can hold is followed, cancelled and answered under that id", async () => {
+it("a request whose id exceeds a number's precision is tracked, cancelled and answered under that id", async () => {
   const lines: string[] = [];
   await using server = await startServer({ onLine: (line) => lines.push(line) });
   await server.initialize();

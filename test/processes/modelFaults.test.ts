@@ -76,7 +76,7 @@ describe.concurrent("a model that", () => {
     expect(await server.call("codex-reply", { threadId, prompt: "!say on" }).result()).toEqual(completed(threadId, "on", "native"));
   });
 
-  it("is not there fails the call, and the thread goes on once it is", async () => {
+  it("cannot be reached fails the call, and the thread continues once it can", async () => {
     await using server = await startOn(NOBODY_LISTENS);
     const call = server.call("codex", { prompt: "!say one" });
     expect(await call.result()).toEqual(
@@ -107,7 +107,7 @@ describe.concurrent("a model that", () => {
     await model.allLeft();
   });
 
-  it("keeps its connection busy with comments and says nothing is given up after the idle time", async () => {
+  it("sends only comments is given up after the idle time", async () => {
     await using model = await startLoopback((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       const beat = setInterval(() => response.write(": still here\n\n"), 20);
@@ -120,7 +120,7 @@ describe.concurrent("a model that", () => {
     );
   });
 
-  it("repeats the key in its refusal does not get it into events or results", async () => {
+  it("repeats the key in its refusal does not expose it in events or results", async () => {
     const key = "sk-very-secret-0123456789abcdef";
     await using model = await startResponsesServer({
       respond: ({ headers }) => ({ status: 403, body: `key ${headers.authorization} is not known` }),
@@ -134,7 +134,7 @@ describe.concurrent("a model that", () => {
 });
 
 describe.concurrent("a model that recovers", () => {
-  it("is asked again, and each time is announced", async () => {
+  it("gets the request again, each time with a notice", async () => {
     await using model = await startResponsesServer({
       respond: (_, index) => (index < 1 ? { status: 429, body: "{}", headers: { "retry-after": "0.2" } } : undefined),
     });
@@ -145,7 +145,7 @@ describe.concurrent("a model that recovers", () => {
     expect(model.requests.length).toBe(2);
   });
 
-  it("after a cut stream is asked again, and what it said is kept once", async () => {
+  it("after a broken stream gets the request again, and its output is kept once", async () => {
     await using model = await startResponsesServer({
       respond: (_, index, { events }) => (index === 0 ? { events: events.slice(0, 5), ending: "cut" } : undefined),
     });
@@ -162,7 +162,7 @@ describe.concurrent("a model that recovers", () => {
     );
   });
 
-  it("while a retry is waited for, a cancelled call stops waiting", async () => {
+  it("a call that is cancelled before a retry ends at once", async () => {
     await using model = await startResponsesServer({ respond: () => ({ status: 500, headers: { "retry-after": "60" } }) });
     await using server = await startOn(model.url, ["request_max_retries = 2"]);
     const call = server.call("codex", { prompt: "hi" });

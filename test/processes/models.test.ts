@@ -72,7 +72,7 @@ describe.concurrent("the first call of a newcomer", () => {
     expect(pair.model.requests.at(-1)?.body).toMatchObject({ model: "gpt-4.1", reasoning: null });
   });
 
-  it("with `latest` is answered too, and from the next one on by the newest", async () => {
+  it("with `latest` is answered too, and later calls by the newest model", async () => {
     await using pair = await newcomer(() => ["gpt-6.1-sol", "gpt-6.3-sol"]);
     for (const prompt of ["!say one", "!say two"]) await call(pair.server, "codex", { prompt, model: "latest" });
     await call(pair.server, "codex-models", {});
@@ -82,7 +82,7 @@ describe.concurrent("the first call of a newcomer", () => {
 });
 
 describe.concurrent("a model named explicitly", () => {
-  it("and that is not there is an error that says what to use, after one request", async () => {
+  it("and that does not exist is an error that says what to use, after one request", async () => {
     await using pair = await newcomer(() => ["gpt-6.1-sol", "gpt-6-sol"]);
     const result = await call(pair.server, "codex", { prompt: "!say no", model: "gpt-5.2-codex" });
     expect(valueAt(result, "isError")).toBe(true);
@@ -90,7 +90,7 @@ describe.concurrent("a model named explicitly", () => {
     expect(asked(pair.model)).toEqual(["gpt-5.2-codex"]);
   });
 
-  it("and that only its provider knows is asked for, whatever any table says", async () => {
+  it("and that only its provider knows is used, whatever our table says", async () => {
     await using pair = await newcomer(() => ["house-model"]);
     const result = await call(pair.server, "codex", {
       prompt: "!say yes",
@@ -118,7 +118,7 @@ describe.concurrent("a model named explicitly", () => {
     expect(pair.model.requests.map(({ body }) => body["reasoning"])).toMatchObject([{ effort: "max" }, { effort: "xhigh" }]);
   });
 
-  it("with an effort that it does not offer is refused before anybody is asked", async () => {
+  it("with an effort that it does not offer is refused before any request", async () => {
     await using pair = await newcomer(() => ["gpt-6.1-sol"]);
     const result = await call(pair.server, "codex", { prompt: "!say no", config: { model_reasoning_effort: "minimal" } });
     expect(valueAt(result, "isError")).toBe(true);
@@ -147,7 +147,7 @@ describe.concurrent("with the tools of Codex 0.92.0", () => {
 });
 
 describe.concurrent("an account", () => {
-  it("tells its limits once a model has answered", async () => {
+  it("reports its limits once a model has answered", async () => {
     await using model = await startResponsesServer({
       respond: () => ({
         headers: {

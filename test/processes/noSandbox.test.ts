@@ -73,7 +73,7 @@ describe.skipIf(process.platform !== "linux")("on a machine where no sandbox wor
     expect(toldAgent(call.events)).toBe("exec command rejected by user");
   });
 
-  it("a held question reports it too", async () => {
+  it("a result with a held question reports it too", async () => {
     await using server = await startWithout("--approval-fallback", "hold");
     await server.initialize();
     expect(JSON.stringify(await server.call("codex", { ...TOUCH, wait: 5 }).result())).toMatch(CAUSE);

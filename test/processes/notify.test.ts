@@ -58,7 +58,7 @@ describe.concurrent("the program of `notify`", () => {
     expect(list.match(/"name":"[^"]*"/g)).toEqual(['"name":"codex-models"']);
   });
 
-  it("holds up no answer, and dies with the server", async ({ expect }) => {
+  it("delays no answer, and ends with the server", async ({ expect }) => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     const config = `notify = ["${programIn(stage, "trap '' TERM; sleep 300; sleep 300")}"]\n${mockProvider(model.url)}`;
@@ -73,7 +73,7 @@ describe.concurrent("the program of `notify`", () => {
   it.for([
     ["exits with a failure", "exit 3", "it exited with code 3"],
     ["is not there", undefined, "no-such-program: No such file or directory"],
-  ] as const)("that %s is complained of once, and the turns complete", async ([, script, complaint], { expect }) => {
+  ] as const)("that %s is reported once, and the turns complete", async ([, script, complaint], { expect }) => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     const program = script === undefined ? "no-such-program" : programIn(stage, script);
@@ -87,7 +87,7 @@ describe.concurrent("the program of `notify`", () => {
     expect(complaints()).toHaveLength(1);
   });
 
-  it("is never one that a project names, nor one of that name that a command could have written", async ({ expect }) => {
+  it("is never one that a project names, nor a program of that name that a command could have written", async ({ expect }) => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     const ran = path.join(stage.workspace, "ran.txt");

@@ -34,7 +34,7 @@ function textsOf(result: unknown): string[] {
 }
 
 describe.skipIf(isMissing)("a turn in a repository", () => {
-  it("tells what commands and patches changed, and nothing that was changed before", async () => {
+  it("reports what commands and patches changed, and nothing that was changed before", async () => {
     await using server = await startInRepository();
     const prompt = "!shell echo 3 >> a.txt; echo x > shell.txt\n!patch patch.txt one\\ntwo\n!say done";
     const result = await resultOf(server, { prompt, ...WRITES });
@@ -57,7 +57,7 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
     expect(textsOf(result)[1]).toContain("\nfiles changed: 3\n");
   });
 
-  it("that was stopped still tells what it changed, and how to go on", async () => {
+  it("that was stopped still reports what it changed, and how to continue", async () => {
     await using server = await startInRepository();
     const call = server.call("codex", { prompt: "!shell echo 3 >> a.txt\n!hang", ...WRITES });
     await call.event("exec_command_end");
@@ -71,7 +71,7 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
     expect(valueAt(result, "structuredContent.files")).toBeOneOf([[{ path: "a.txt", kind: "update", added: 1, removed: 0 }], "unknown"]);
   });
 
-  it("with a sandbox that only reads says that nothing was written for that reason", async () => {
+  it("in a read-only sandbox says that nothing was written for that reason", async () => {
     await using server = await startInRepository();
     const says = /^Nothing was written: the sandbox is read-only\. .*sandbox "workspace-write"\.$/;
     for (const prompt of ["!shell touch new.txt\n!say done", "!patch new.txt x\n!say done"]) {

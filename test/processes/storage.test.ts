@@ -44,28 +44,31 @@ describe.concurrent("when threads cannot be written", () => {
     expect(await server.request("ping")).toEqual({});
   });
 
-  it.each(["mcp-server", "sessions"])("because %s is in the way, a thread that goes on later is kept with its context", async (name) => {
-    await using stage = await setStage();
-    await using model = await startResponsesServer();
-    const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
-    await using first = await startServer(start);
-    const obstacle = path.join(stage.codexHome, name);
-    await writeFile(obstacle, "");
-    const failing = await first.call("codex", { prompt: "!say never" }).result();
-    await rm(obstacle);
-    const threadId = String(valueAt(failing, "structuredContent.threadId"));
-    await first.call("codex-reply", { threadId, prompt: "!say one" }).result();
-    await first.closeAndWait();
-    await using second = await startServer(start);
-    await second.call("codex-reply", { threadId, prompt: "!say two" }).result();
-    expect(model.requests.at(-1)?.body.input).toMatchObject([
-      { role: "developer" },
-      { role: "user", content: [{ text: expect.stringContaining("<environment_context>") }] },
-      { content: [{ text: "!say one" }] },
-      { content: [{ text: "one" }] },
-      { content: [{ text: "!say two" }] },
-    ]);
-  });
+  it.each(["mcp-server", "sessions"])(
+    "because %s is in the way, a thread that continues later is stored with its context",
+    async (name) => {
+      await using stage = await setStage();
+      await using model = await startResponsesServer();
+      const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
+      await using first = await startServer(start);
+      const obstacle = path.join(stage.codexHome, name);
+      await writeFile(obstacle, "");
+      const failing = await first.call("codex", { prompt: "!say never" }).result();
+      await rm(obstacle);
+      const threadId = String(valueAt(failing, "structuredContent.threadId"));
+      await first.call("codex-reply", { threadId, prompt: "!say one" }).result();
+      await first.closeAndWait();
+      await using second = await startServer(start);
+      await second.call("codex-reply", { threadId, prompt: "!say two" }).result();
+      expect(model.requests.at(-1)?.body.input).toMatchObject([
+        { role: "developer" },
+        { role: "user", content: [{ text: expect.stringContaining("<environment_context>") }] },
+        { content: [{ text: "!say one" }] },
+        { content: [{ text: "one" }] },
+        { content: [{ text: "!say two" }] },
+      ]);
+    },
+  );
 
   it("because too many files are open, the calls that got none fail with the remedy, and later ones work", async () => {
     const fewFiles = ["bash", "-c", 'ulimit -n 40; exec "$@"', "bash"] as const;
@@ -132,7 +135,7 @@ describe.concurrent("a rollout that was damaged", () => {
     expect(await beginThread(second)).not.toEqual(threadId);
   });
 
-  it("at its end, or in single lines, goes on with everything that can be read", async () => {
+  it("at its end, or in single lines, continues with everything that can be read", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
     const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };

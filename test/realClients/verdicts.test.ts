@@ -42,7 +42,7 @@ function work(changes: Readonly<Record<number, string>>, more: Partial<Trial["wo
   return { work: { ...seen(GOOD.map((text, at) => changes[at] ?? text)), made: true, touched: false, ...more } };
 }
 
-it("everything holds where a client does all of it", () => {
+it("every check passes for a client that does everything", () => {
   expect(Object.values(verdictsOf(trial())).filter(({ ok }) => !ok)).toEqual([]);
 });
 
@@ -76,7 +76,7 @@ it.for([
   ["structured", '{"threadId":"x","content":"hello world","status":"completed"}'],
   ["both", 'hello world\n{"threadId":"x","content":"hello world","status":"completed"}'],
   ["everything", JSON.stringify({ text: JSON.stringify({ content: [], structuredContent: { status: "completed" } }) })],
-] as const)("a client that shows %s is known by its result", ([shows, result]) => {
+] as const)("a client that shows %s is recognised by its result", ([shows, result]) => {
   expect(shownParts(result)).toBe(shows);
 });
 

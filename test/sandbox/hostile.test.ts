@@ -78,14 +78,14 @@ describe.skipIf(isMissing).each(SURROUNDINGS)("in %s", (surroundings) => {
     expect({ ended, exitCode, survivors: livingWith(mark) }).toEqual({ ended: "exited", exitCode: 5, ...WITHOUT_A_TRACE });
   });
 
-  it("nothing starts when it was cancelled before", async () => {
+  it("nothing starts if it was cancelled before", async () => {
     const mark = randomUUID();
     const { ended, stdout } = await run("echo started", mark, { signal: AbortSignal.abort() });
     expect({ ended, stdout }).toEqual({ ended: "cancelled", stdout: "" });
   });
 });
 
-it.skipIf(isMissing)("what outlives a killed server without namespaces is ended by the next one", async () => {
+it.skipIf(isMissing)("processes that outlive a killed server without namespaces are ended by the next one", async () => {
   const mark = randomUUID();
   // Another test may start a server at the same moment and remove the leftovers first.
   for (let attempt = 0; attempt < 5 && livingWith(mark).length === 0; attempt++)

@@ -57,13 +57,13 @@ describe.skipIf(isMissing)("the processes of a command", () => {
   it.for([
     ["in the sandbox", { policy: WORKSPACE_WRITE }],
     ["with full access", { policy: FULL_ACCESS }],
-  ] as const)("end with it when they are too many, %s", async ([, situation]) => {
+  ] as const)("end with it if there are too many, %s", async ([, situation]) => {
     const { ended, exitCode, stderr } = await bash(FORK_BOMB, { ...situation, processes: 100 });
     expect([ended, exitCode]).toEqual(["exited", 137]);
     expect(stderr).toContain("The command was ended: it had more than 100 processes (mcp_server.commands.max_processes).");
   });
 
-  it("end also where nothing contains them, as far as they descend from it", async () => {
+  it("end also without a namespace, if they descend from it", async () => {
     const { exitCode } = await bash("for i in {1..150}; do sleep 20 & done; wait", {
       policy: FULL_ACCESS,
       contained: false,
@@ -98,7 +98,7 @@ describe.skipIf(isMissing)("the processes of a command", () => {
   });
 });
 
-describe.skipIf(isMissing)("what a command keeps in memory as files", () => {
+describe.skipIf(isMissing)("memory that a command uses for files", () => {
   it("is bounded in /dev/shm, and is nowhere else in /dev", async () => {
     const script =
       "head -c 3000000 /dev/zero > /dev/shm/file; stat -c %s /dev/shm/file; touch /dev/file || echo read-only; stat -c %a /dev/shm";
@@ -106,7 +106,7 @@ describe.skipIf(isMissing)("what a command keeps in memory as files", () => {
     expect([stdout, stderr.includes("No space left on device")]).toEqual([`${2 * MIB}\nread-only\n1777\n`, true]);
   });
 
-  it("can be used, as devices and terminals can", async () => {
+  it("can be used, like devices and terminals", async () => {
     const script =
       "echo x > /dev/shm/a && cat /dev/shm/a && echo y > /dev/null && head -c 1 /dev/zero | wc -c && script -qec 'test -t 1 && echo tty' /dev/null";
     expect((await bash(script, { sharedMemoryBytes: MIB })).stdout).toBe("x\n1\ntty\r\n");
@@ -139,12 +139,12 @@ describe.skipIf(isMissing)("limits by setting", () => {
     expect([exitCode !== 0, statSync(path.join(workspace, "a/file")).size]).toEqual([true, MIB]);
   });
 
-  it("hold the address space", async () => {
+  it("limit the address space", async () => {
     const { stdout } = await bash("ulimit -v; ulimit -f", { addressSpaceBytes: 512 * MIB });
     expect(stdout).toBe(`${512 * 1024}\nunlimited\n`);
   });
 
-  it("put nothing around a command that has none", async () => {
+  it("add no program around a command without limits", async () => {
     expect((await bash("cat /proc/$PPID/comm", { processes: 300 })).stdout).toBe("bwrap\n");
   });
 });

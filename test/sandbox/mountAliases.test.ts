@@ -59,7 +59,7 @@ describe.skipIf(!mayMount)("a hidden place that is mounted a second time", () =>
     expect(aliases().sort()).toEqual(["a/home", "around it/home", "itself", "part"]);
   });
 
-  it("but not a part in which threads may work, nor where another mount lies over it", () => {
+  it("but not a part in which threads may work, nor a part under another mount", () => {
     bind("a/home/worktrees/one", "work");
     bind("a/home", "covered");
     mkdirSync(path.join(root, "other"));

@@ -81,7 +81,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     expect(existsSync(path.join(codexHome, "config.toml"))).toBe(false);
   });
 
-  it("what comes to be in a hidden folder while a command runs is not seen by it", async () => {
+  it("a file that is created in a hidden folder while a command runs is not visible to it", async () => {
     const codexHome = folder("codex-home");
     const script = `touch started; until [ -e go ]; do sleep 0.01; done; cat ${codexHome}/auth.json ${codexHome}/archived_sessions/x 2>/dev/null; echo looked`;
     const running = play(script, { hidden: [{ folder: codexHome }] });
@@ -116,7 +116,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     expect(await running).toBe("for everybody");
   });
 
-  it("programs of the server stay as they are, though they lie in the workspace", async () => {
+  it("programs of the server cannot be changed, although they lie in the workspace", async () => {
     const program = file("the program", "work/node_modules/codex-mcpd/dist/main.js");
     const node = file("the runtime", "work/tools/node");
     const situation = { ownPrograms: [path.dirname(program), node] };
@@ -142,7 +142,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     expect(await play(`cat made ../../auth.json 2>/dev/null`, { ...situation, policy: { type: "read-only" } })).toBe("x");
   });
 
-  it("a sealed folder holds no workspace but in the entries that are named, and a swapped link leads nowhere", async () => {
+  it("a sealed folder contains workspaces only in its named entries, and a swapped link leads nowhere", async () => {
     const codexHome = folder("codex-home");
     const hidden = [{ folder: codexHome, sealedBut: ["worktrees"] }];
     const tree = folder("codex-home/worktrees/w");
@@ -159,7 +159,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     await expect(play("true", { workspace: "/usr/bin" })).rejects.toThrow(RootRefused);
   });
 
-  it("with everything opened, folders of the system stay as they are", async () => {
+  it("folders of the system cannot be changed even if everything is writable", async () => {
     const name = `planted-${randomUUID()}`;
     expect(await play(`echo x > /usr/bin/${name} && echo ESCAPED; echo x > ${workspace}/made && echo written`, { workspace: "/" })).toBe(
       "written",
@@ -168,7 +168,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
 });
 
 describe.skipIf(found.backend !== "bubblewrap")("names that other programs run", () => {
-  it("are read-only where they exist, nested ones too, and can be made where they do not", async () => {
+  it("are read-only where they exist, nested ones too, and can be created where they do not", async () => {
     file("{}", "work/.mcp.json");
     file("{}", "work/packages/a/.vscode/tasks.json");
     file("[core]", "work/vendor/lib/.git/config");
@@ -212,7 +212,7 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     expect(await new GuardedNameSearch().find(workspace, own)).toMatchObject({ isComplete: true, names: { length: 100 } });
   });
 
-  it("are remembered: folders that were made since do not take their protection away", async () => {
+  it("are remembered: new folders do not remove their protection", async () => {
     const guarded = file("x", "work/a/b/c/.envrc");
     const search = new GuardedNameSearch();
     expect((await search.find(workspace)).names).toEqual([guarded]);

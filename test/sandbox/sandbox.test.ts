@@ -180,7 +180,7 @@ describe.skipIf(isMissing)("a root that cannot be enforced", () => {
 const RENAMEAT2 = process.arch === "arm64" ? 276 : 316;
 const EXCHANGER = `my ($a, $b) = @ARGV; $| = 1; while (1) { syscall(${RENAMEAT2}, -100, $a, -100, $b, 2); print "." unless $n++; select(undef, undef, undef, 0.0003) }`;
 
-it.skipIf(isMissing)("a root that is exchanged for a link all the time never opens what the link names", async () => {
+it.skipIf(isMissing)("a root that is repeatedly replaced by a link never opens the link's target", async () => {
   const outside = path.join(folder, "outside");
   const link = path.join(folder, "link");
   mkdirSync(outside);

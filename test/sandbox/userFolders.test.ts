@@ -75,7 +75,7 @@ describe.skipIf(isMissing)("git sees nothing of ours in a fresh repository", () 
   });
 
   it.for([WORKSPACE_WRITE, { sandbox: "danger-full-access" }])(
-    "after kill -9, and what is left is gone when a thread opens: %o",
+    "after kill -9, and the rest is removed when a thread opens: %o",
     async (options) => {
       await using stage = await setStage();
       const { server } = await commandAtWork({ stage });
@@ -181,7 +181,7 @@ describe.skipIf(isMissing)("a workspace inside a bigger repository", () => {
     expect([status(stage.root), readdirSync(stage.workspace)]).toEqual(["", ["file"]]);
   });
 
-  it("gets no repository from a command: what it makes is moved aside and reported", async () => {
+  it("gets no repository from a command: a new .git is moved away and reported", async () => {
     await using stage = await insideRepository();
     const plant = "mkdir x && mkdir x/hooks && echo evil > x/hooks/pre-commit && echo 'ref: refs/heads/main' > x/HEAD && mv x .git";
     const { stderr } = await run(stage, `${plant}; sleep 0.3; ls -d .git || echo gone`);
@@ -215,7 +215,7 @@ describe.skipIf(isMissing)("a workspace inside a bigger repository", () => {
 });
 
 describe.skipIf(isMissing)("a server with another CODEX_HOME in the same workspace", () => {
-  it("cannot be robbed of its protection unnoticed by the server that made the placeholder", async () => {
+  it("cannot lose its protection without notice through the server that made the placeholder", async () => {
     await using stage = await setStage();
     const first = await commandAtWork({ stage });
     await using _ = first.server;

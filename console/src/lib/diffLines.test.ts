@@ -12,7 +12,7 @@ it("numbers the lines on both sides", () => {
   ]);
 });
 
-it("treats lines that look like a diff's headers as content inside of a hunk", () => {
+it("treats lines inside a hunk that look like headers as content", () => {
   const lines = diffLines("@@ -1 +1 @@\n--- a/x\n+++ b/x");
   expect(lines.map(({ kind, text }) => [kind, text])).toEqual([
     ["hunk", "@@ -1 +1 @@"],
@@ -21,7 +21,7 @@ it("treats lines that look like a diff's headers as content inside of a hunk", (
   ]);
 });
 
-it("takes an empty line for one that stayed, and hunks without numbers", () => {
+it("reads an empty line as a context line, and accepts hunks without numbers", () => {
   expect(diffLines("@@\n\n+a").map(({ kind }) => kind)).toEqual(["hunk", "same", "added"]);
   expect(diffLines("")).toEqual([]);
 });

@@ -22,7 +22,7 @@ const SCHEMA = {
   required: ["version", 1],
 };
 
-it("reads the fields of a form with their choices, limits and what is given", () => {
+it("reads the fields of a form with their choices, limits and default values", () => {
   const fields = fieldsOf(SCHEMA).map(({ name, kind, inputType, given, limits, isRequired, choices }) => [
     name,
     kind,
@@ -45,7 +45,7 @@ it("reads the fields of a form with their choices, limits and what is given", ()
   expect(fieldsOf({ properties: [] })).toEqual([]);
 });
 
-it("gives what was filled in, in the types of the schema", () => {
+it("returns the filled-in values in the types of the schema", () => {
   const data = new FormData();
   for (const [name, value] of [
     ["version", "4.3.0"],
@@ -65,13 +65,13 @@ it("gives what was filled in, in the types of the schema", () => {
   });
 });
 
-it("leaves out an optional list without a choice, and keeps a required one", () => {
+it("omits an optional list without a choice, and keeps a required one", () => {
   const places = { type: "array", items: { type: "string", enum: ["npm", "jsr"] } };
   expect(formContent({ properties: { places } }, new FormData())).toEqual({});
   expect(formContent({ properties: { places }, required: ["places"] }, new FormData())).toEqual({ places: [] });
 });
 
-it("shows a given time as the input wants it, and passes on one that is no date", () => {
+it("shows a default time in the input's format, and sends an invalid date unchanged", () => {
   const when = { type: "string", format: "date-time", default: "2026-01-31T10:00:00Z" };
   const [field] = fieldsOf({ properties: { when } });
   expect(new Date(String(field?.given)).toISOString()).toBe("2026-01-31T10:00:00.000Z");

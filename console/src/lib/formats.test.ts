@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
 import { ago, bytes, count, duration, folderName, money, pathFrom, plural, remaining, roughly, stepFrom } from "./formats.js";
 
-it("words durations", () => {
+it("formats durations", () => {
   expect([400, 12_900, 185_000, 7_800_000, -5].map(duration)).toEqual(["0.4 s", "12 s", "3 min 05 s", "2 h 10 min", "0.0 s"]);
 });
 
-it("words how long ago, also when the clock was set back", () => {
+it("formats how long ago something was, also if the clock was set back", () => {
   const now = Date.parse("2026-11-16T12:00:00Z");
   const times = ["2026-11-16T11:59:30Z", "2026-11-16T11:50:00Z", "2026-11-16T09:00:00Z", "2026-11-14T09:00:00Z", "2026-11-17T09:00:00Z"];
   expect(times.map((time) => ago(time, now))).toEqual(["now", "10 min", "3 h", "2 d", "now"]);
 });
 
-it("words numbers", () => {
+it("formats numbers", () => {
   expect([840, 1_234, 45_678, 4_100_000, 0.25].map(count)).toEqual(["840", "1.2k", "46k", "4.1M", "0.3"]);
   expect([bytes(2_048), bytes(200 * 1024 * 1024), money(0.0012), money(3.456)]).toEqual(["2 KiB", "200 MiB", "$0.0012", "$3.46"]);
   expect([plural(1, "file"), plural(2, "file")]).toEqual(["1 file", "2 files"]);
@@ -27,7 +27,7 @@ it("shortens paths inside of a folder, and no others", () => {
   ]).toEqual(["c.txt", "c/d", "/a/bc", "/x", "/a/"]);
 });
 
-it("shortens the paths of a step where they begin", () => {
+it("shortens the beginning of the paths in a step", () => {
   expect([
     stepFrom("/app", "Running cat /srv/app/config.yml > /app/x"),
     stepFrom("/app/", "/app/a.txt and '/app/b.txt'"),
@@ -35,11 +35,11 @@ it("shortens the paths of a step where they begin", () => {
   ]).toEqual(["Running cat /srv/app/config.yml > x", "a.txt and 'b.txt'", "Running ls /x"]);
 });
 
-it("names folders by their end", () => {
+it("shows the last part of a folder's path", () => {
   expect(["/a/b/", "/", ""].map(folderName)).toEqual(["b", "/", "no folder"]);
 });
 
-it("tells how long is left, and how long something runs, no more precisely than it matters", () => {
+it("formats remaining and elapsed time with suitable precision", () => {
   expect([90_000, 119_999, 120_000, 1_770_000, 7_260_000].map(remaining)).toEqual([
     "1 min 30 s",
     "1 min 59 s",

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { markdownBlocks } from "./markdownBlocks.js";
 
-it("parts a text at empty lines", () => {
+it("splits a text at empty lines", () => {
   expect(markdownBlocks("one\nstill one\n\ntwo")).toEqual(["one\nstill one\n", "two"]);
 });
 
@@ -12,7 +12,7 @@ it("keeps fenced code and lists whole", () => {
   expect(markdownBlocks("- a\n\n  more of a\n\n- b\n\nend")).toEqual(["- a\n\n  more of a\n\n- b\n", "end"]);
 });
 
-it("gives the same blocks again when a text grows, but for the last", () => {
+it("keeps all blocks but the last when a text grows", () => {
   const before = markdownBlocks("one\n\ntwo\n\nthr");
   const after = markdownBlocks("one\n\ntwo\n\nthree\n\nfour");
   expect(after.slice(0, 2)).toEqual(before.slice(0, 2));

@@ -17,7 +17,7 @@ it("reads the lines that are samples", () => {
   ]);
 });
 
-it("sums those of a name and labels", () => {
+it("adds up the samples of a name and labels", () => {
   const samples = prometheusSamples(TEXT);
   expect([total(samples, "x"), total(samples, "x", { kind: "b" }), total(samples, "q")]).toEqual([5.5, 3.5, undefined]);
 });

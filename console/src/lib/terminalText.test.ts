@@ -28,15 +28,15 @@ it("removes all other terminal sequences", () => {
   expect(textOf("back\u0008\u0000\u202eward")).toBe("backward");
 });
 
-it("shows the last writing of a line", () => {
+it("shows the last version of an overwritten line", () => {
   expect(textOf("10 %\r50 %\r100 %\ndone\r\nend\r")).toBe("100 %\ndone\nend");
 });
 
-it("takes markup for text", () => {
+it("shows markup as text", () => {
   expect(terminalPieces("<img src=x onerror=alert(1)>")).toEqual([{ text: "<img src=x onerror=alert(1)>", style: "" }]);
 });
 
-it("takes long output that is all sequences in time that grows with it", () => {
+it("reads long output of nothing but sequences in linear time", () => {
   expect(terminalPieces("\u001b[1mx\u001b[0m".repeat(20_000))).toHaveLength(20_000);
   expect(textOf(`${"\u001b]".repeat(50_000)}end`)).toBe("");
 });

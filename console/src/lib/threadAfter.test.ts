@@ -20,7 +20,7 @@ const SETTLED: ApiEvent = {
 const ENDED: ApiEvent = { ...OF_TURN, type: "turn.ended", status: "completed" };
 
 describe("the state of a thread after an event", () => {
-  it("is idle when its last turn ended, and not while another one is left", () => {
+  it("is idle only when its last turn has ended", () => {
     expect(threadAfter(WAITING, ENDED)).toMatchObject({ state: "idle", activity: null, turns: [] });
     const two = { ...WAITING, turns: [turn("one"), turn("two")] };
     expect(threadAfter(two, ENDED)).toMatchObject({ state: "waiting", turns: [{ id: "two" }] });
@@ -34,7 +34,7 @@ describe("the state of a thread after an event", () => {
     expect(summaryAfter(queued, ENDED)).toBe(queued);
   });
 
-  it("waits as long as a question is open", () => {
+  it("is waiting while a question is open", () => {
     expect(threadAfter(WAITING, SETTLED)).toMatchObject({ state: "running", activity: { approvals: [] } });
     const asked = threadAfter(WAITING, { ...OF_TURN, type: "approval.asked", approvalId: "r", kind: "command" });
     expect(threadAfter(asked, SETTLED)).toMatchObject({ state: "waiting", activity: { approvals: ["r"] } });

@@ -41,7 +41,7 @@ it.for([
   ["error", (trail: CallTrail) => trail.failed(new Error("defect")), call(), "defect", ["unforeseen"]],
   ["error", (trail: CallTrail) => trail.failed(new ScopeMissing("call")), call(), expect.stringContaining("scope"), ["scope_missing"]],
   ["cancelled", (trail: CallTrail) => trail.ended({}), call({ signal: AbortSignal.abort() }), "cancelled", []],
-] as const)("a call that ends as %s is told as one, with the error's code", async ([outcome, end, made, failure, codes]) => {
+] as const)("a call that ends as %s is logged as such, with the error's code", async ([outcome, end, made, failure, codes]) => {
   const telemetry = new MemoryTelemetry();
   end(beginCallTrail("codex", made, telemetry));
   const { counts, spans, lines } = await told(telemetry);

@@ -54,7 +54,7 @@ function told(...events: readonly ThreadEvent[]): MemoryTelemetry {
 const IDS = "session_id=s1 thread_id=t1 turn_id=0";
 
 describe("a turn", () => {
-  it("that runs a command and answers leaves lines, numbers and spans", async () => {
+  it("that runs a command and answers is in the log, the metrics and the traces", async () => {
     const telemetry = told(
       STARTED,
       { type: "rawItem", item: message("user", "the prompt") },
@@ -117,7 +117,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("waits, runs and is over in the numbers", async () => {
+  it("is counted in the metrics as queued, running and ended", async () => {
     const { telemetry, turn } = watched();
     expect(await telemetry.counts()).toEqual(["turns_queued 1"]);
     turn.begin();
@@ -127,7 +127,7 @@ describe("a turn", () => {
     expect(await telemetry.counts()).toEqual(['turns_ended_total{outcome="completed"} 1']);
   });
 
-  it("that is interrupted while it waits was never started", async () => {
+  it("that is interrupted in the queue is not counted as started", async () => {
     const { telemetry, turn } = watched();
     turn.interrupt();
     expect(telemetry.lines).toEqual([`info turn ended ${IDS} outcome=interrupted model=unknown reason=interrupted`]);
@@ -153,7 +153,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("that is interrupted leaves nothing open", async () => {
+  it("that is interrupted leaves no count or span open", async () => {
     const telemetry = told(
       STARTED,
       { type: "approvalRequested", request: question("q1") },
@@ -249,7 +249,7 @@ describe("a turn", () => {
   });
 });
 
-it("the model's call is over when its tool starts, for engines that count tokens late", async () => {
+it("a model call ends when its tool starts, also if the engine counts tokens late", async () => {
   const telemetry = told(
     { type: "threadConfigured", threadId: THREAD, settings: settingsIn("/w", { model: "m" }), recordPath: undefined },
     STARTED,

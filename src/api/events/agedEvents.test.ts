@@ -80,7 +80,7 @@ it("a cursor inside a turn whose log is gone gets a reset", async () => {
   expect(reset?.event.type).toBe("reset");
 });
 
-it("the stream of the server says so as well, and its place is the newest by then", async () => {
+it("the server's stream sends a reset as well, and continues from the newest event", async () => {
   await using stage = new OwnToolsStage();
   const { agent } = stage;
   const after = agent.feed.now;

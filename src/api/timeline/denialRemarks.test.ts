@@ -25,7 +25,7 @@ it("the reason of a denial, which the server sends to Codex, is a notice and not
     ]);
 });
 
-it("a prompt with such a text remains a prompt", () => {
+it("a prompt that contains such a text remains a prompt", () => {
   const stored = new StoredItems();
   stored.take({ type: "turnStarted", at: undefined });
   stored.take({ type: "userSpoke", at: undefined, text: REMARKS[0] ?? "" });

@@ -35,7 +35,7 @@ describe("how long a turn took, when the clock was set meanwhile", () => {
     expect(items.items).toMatchObject([{ type: "turnSummary", ms }]);
   });
 
-  it("is what the record says, or what its times say, and unknown where they go back", () => {
+  it("is the recorded duration, or the difference of the times, and unknown if the clock went back", () => {
     const begun: StoredMoment = { type: "turnStarted", at: NOON };
     const ended = { type: "turnEnded", error: null } as const;
     expect(storedMs(begun, { ...ended, at: NOON - HOUR, ms: 1_500 })).toEqual([1_500]);

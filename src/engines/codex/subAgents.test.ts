@@ -40,7 +40,7 @@ describe("an agent of the agent", () => {
   it.each([
     ["newer models say so", "item/started", started("a1")],
     ["older models called for it", "item/completed", call("spawnAgent", "a1")],
-  ])("works from its beginning, when %s, to the end of its turn", (_how, method, params) => {
+  ])("counts as working from its start, when %s, to the end of its turn", (_how, method, params) => {
     const { agents, tell, settled } = stage();
     agents.observe(method, params);
     expect(agents.atWork).toHaveLength(1);
@@ -50,7 +50,7 @@ describe("an agent of the agent", () => {
     expect([agents.atWork.length, settled()]).toEqual([0, 1]);
   });
 
-  it("begins others, which count as well", () => {
+  it("starts other agents, which count as well", () => {
     const { agents, tell, settled } = stage();
     agents.observe("item/started", started("a1"));
     tell("a1", "turn/started");
@@ -137,14 +137,14 @@ describe("an agent of the agent", () => {
   it.each([
     ["idle", 0, 1],
     ["active", 1, 0],
-  ])("that got a message and does not start has its state queried: %s", async (status, atWork, settled) => {
+  ])("that got a message and does not start is asked for its state: %s", async (status, atWork, settled) => {
     const scene = stage({ status });
     scene.agents.observe("item/started", started("a1"));
     await scene.agents.checkDue();
     expect([scene.agents.atWork.length, scene.settled()]).toEqual([atWork, settled]);
   });
 
-  it("that is idle is expected to work when it is given a task", () => {
+  it("counts as working when it is idle and gets a task", () => {
     const { agents, tell } = stage();
     agents.observe("item/completed", call("spawnAgent", "a1"));
     tell("a1", "turn/started");
@@ -157,7 +157,7 @@ describe("an agent of the agent", () => {
 });
 
 describe("agents", () => {
-  it("are no longer followed once their process is left", () => {
+  it("are no longer followed once their process has been left", () => {
     const { agents, listeners } = stage();
     agents.observe("item/started", started("a1"));
     agents.leave();
@@ -166,7 +166,7 @@ describe("agents", () => {
     expect(agents.threadIds).toEqual([]);
   });
 
-  it("without number are not followed, and nonsense is none", () => {
+  it("are followed up to a limit, and invalid items are ignored", () => {
     const { agents } = stage();
     for (const item of [
       null,

@@ -98,7 +98,7 @@ async function endOf(events: Promise<readonly ThreadEvent[]>): Promise<ThreadEve
 }
 
 describe("a turn of Codex", () => {
-  it("ends as Codex says, and leaves nothing to be stopped", async () => {
+  it("ends as Codex reports, and leaves nothing to be stopped", async () => {
     const { codex, turn, events, afterwards } = play();
     codex.accept();
     turn.notified(...COMPLETED);
@@ -106,7 +106,7 @@ describe("a turn of Codex", () => {
     expect([turn.isOver, codex.asked, afterwards]).toEqual([true, ["turn/start"], []]);
   });
 
-  it("that is refused has failed, and is not stopped", async () => {
+  it("fails if Codex refuses it, and is not stopped", async () => {
     const { codex, turn, events } = play();
     codex.refuse(new RpcError(-32600, "no model"));
     expect(await endOf(events)).toEqual({ type: "turnFailed", message: "Codex refused the turn: no model", info: "other" });
@@ -188,7 +188,7 @@ describe("a turn of Codex", () => {
     expect(codex.asked).toEqual(["thread/settings/update", "review/start"]);
   });
 
-  it("that is awaited takes further input as a turn of its own", async () => {
+  it("that waits for its agents treats further input as a new turn", async () => {
     const agents = { ...NO_AGENTS, atWork: ["helper"] };
     const { codex, turn, events } = play({ agents });
     codex.accept();
@@ -248,7 +248,7 @@ describe("a turn of Codex", () => {
     expect(await endOf(events)).toEqual({ type: "turnFailed", message: "It crashed. The thread can be continued.", info: "other" });
   });
 
-  it("takes more to consider while it runs, and nothing when it is a review or over", async () => {
+  it("accepts further input while it runs, and none if it is a review or over", async () => {
     const { codex, turn, events } = play();
     codex.accept();
     expect(await turn.steer("more")).toBe(true);

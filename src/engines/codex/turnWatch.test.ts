@@ -29,7 +29,7 @@ it("a silent turn has stalled, which is reported once", () => {
   expect(told).toEqual(["Codex made no progress for 10 s, so the turn was ended."]);
 });
 
-it("an agent that waits for other agents is excused by what these do, and by nothing else", () => {
+it("an agent that waits for other agents stalls only if these stall too", () => {
   const { watch: stalls, told } = watch();
   stalls.observe("item/started", { item: { type: "collabAgentToolCall", id: "w1", tool: "wait" } });
   stalls.observe("item/started", { item: { type: "commandExecution", id: "c1" } });
@@ -40,7 +40,7 @@ it("an agent that waits for other agents is excused by what these do, and by not
   expect(told).toHaveLength(1);
 });
 
-it("whatever comes is progress", () => {
+it("every event counts as progress", () => {
   const { watch: stalls, told } = watch();
   for (let round = 0; round < 5; round++) {
     vi.advanceTimersByTime(9_000);
@@ -49,7 +49,7 @@ it("whatever comes is progress", () => {
   expect(told).toEqual([]);
 });
 
-it("the same complaint again and again is none", () => {
+it("the same complaint again does not count as progress", () => {
   const { watch: stalls, told } = watch();
   for (let round = 0; round < 6 && told.length === 0; round++) {
     stalls.observe(...complaint("waiting for network"));
@@ -58,7 +58,7 @@ it("the same complaint again and again is none", () => {
   expect(told).toEqual(["Codex made no progress for 4 s, so the turn was ended. It said last: waiting for network"]);
 });
 
-it("different complaints are, and so is anything between two of the same", () => {
+it("different complaints count, and so does any other event between two equal ones", () => {
   const { watch: stalls, told } = watch();
   for (let attempt = 1; attempt <= 5; attempt++) {
     stalls.observe(...complaint(`Reconnecting ${attempt}/5`));
@@ -73,7 +73,7 @@ it("different complaints are, and so is anything between two of the same", () =>
   expect(told).toEqual([]);
 });
 
-it("a command may be silent for as long as it runs; the waiting is reported", () => {
+it("a command may be silent for as long as it runs; the wait is reported", () => {
   const { watch: stalls, told, waits } = watch();
   stalls.observe("item/started", { item: { type: "commandExecution", id: "c" } });
   vi.advanceTimersByTime(35_000);

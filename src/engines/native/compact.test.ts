@@ -121,7 +121,7 @@ describe("a summary", () => {
 });
 
 describe("the user's messages", () => {
-  it("are kept without texts in the user's name", async () => {
+  it("are kept without texts that were sent in the user's name", async () => {
     const synthetic = [
       "<environment_context>\n</environment_context>",
       "# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
@@ -161,14 +161,14 @@ describe("the user's messages", () => {
     expect(kept(await replacedBy(items))).toEqual([message("user", `a${"🎉".repeat(39_999)}`)]);
   });
 
-  it("that fills the room exactly leaves nothing of what came before", async () => {
+  it("that fills the limit exactly leaves no room for earlier messages", async () => {
     const items = [message("user", "gone"), message("user", "n".repeat(80_000))];
     expect(kept(await replacedBy(items))).toEqual([message("user", "n".repeat(80_000))]);
   });
 });
 
 describe("a summary that does not come", () => {
-  it("because the history does not fit is asked for without the oldest item, a call together with its output", async () => {
+  it("that does not fit is requested again without the oldest item; a call goes together with its output", async () => {
     const items = [
       call("f", "{}", "c1"),
       message("user", "between"),
@@ -183,7 +183,7 @@ describe("a summary that does not come", () => {
     expect(conversation.history.items().at(-1)).toEqual(message("user", `${SUMMARY}\nthe gist`));
   });
 
-  it("because not even one item fits is a failure", async () => {
+  it("for which not even one item fits is a failure", async () => {
     const failure = overflow();
     const model = new PlannedModel([overflow()], [failure]);
     const conversation = conversationWith(model, { items: CONTEXT });
@@ -191,7 +191,7 @@ describe("a summary that does not come", () => {
     expect(conversation.history.items()).toEqual(CONTEXT);
   });
 
-  it("because the model is in trouble is asked for again, announced", async () => {
+  it("that fails at the provider is requested again, with a notice", async () => {
     const broken = new ModelFailure("it broke", { retry: "stream", retryAfterMs: 0 });
     const model = new PlannedModel([broken], [accepted, broken], says("the gist"));
     const { events } = await drain(compact(conversationWith(model, { settings: retrying(2) }), unending));

@@ -42,7 +42,7 @@ describe("the body of a model request", () => {
     });
   });
 
-  it("for a model that Codex 0.92.0 would not have known asks for what that asked for, where that is wanted", () => {
+  it("for a model that Codex 0.92.0 did not know has what Codex requested, in the recorded style", () => {
     const asked = { verbosity: "high", reasoningEffort: "high", baseInstructions: "BASE" } as const;
     expect(bodyFor({ model: "mock-model", asRecorded: true, ...asked })).toEqual({
       model: "mock-model",
@@ -123,7 +123,7 @@ describe("input to a running turn", () => {
     expect(steering.add("room again")).toBe(true);
   });
 
-  it("is refused without a turn, and when the turn is being stopped", () => {
+  it("is refused if no turn runs, and while the turn is being stopped", () => {
     expect(new Steering().add("too early")).toBe(false);
     const abort = new AbortController();
     const steering = opened(abort.signal);

@@ -161,7 +161,7 @@ describe("a native thread that is continued", () => {
       expect(server.requests[0]?.body.input).toEqual([...ITEMS, message("user", "!say still a cat")]);
     }));
 
-  it("is summarised first when it had become too long, images and all", () =>
+  it("is summarised first if it is too long, images included", () =>
     withNativeThread(
       {
         settings: { contextWindow: 1000 },

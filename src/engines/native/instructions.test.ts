@@ -12,7 +12,7 @@ function permissions(changes: Partial<ThreadSettings>): unknown {
 }
 
 describe("the beginning of a conversation", () => {
-  it("is permissions, the caller's instructions, the project's, and where the agent is, in this order", () => {
+  it("consists of permissions, the caller's instructions, the project's instructions and the environment, in this order", () => {
     const context = initialContext(settingsIn("/repo", { developerInstructions: "Be kind." }), {
       userInstructions: "Use tabs.",
       env: { SHELL: "/usr/bin/zsh" },
@@ -99,12 +99,12 @@ describe("the user's own instructions", () => {
     expect(await foundIn("repo")).toBe("Speak Latin.");
   });
 
-  it("are AGENTS.override.md where there is one", async () => {
+  it("are AGENTS.override.md if it exists", async () => {
     write({ "home/AGENTS.md": "usual", "home/AGENTS.override.md": "today" });
     expect(await foundIn("repo")).toBe("today");
   });
 
-  it("are the first file that says something", async () => {
+  it("are the first file that is not blank", async () => {
     write({ "home/AGENTS.md": "usual", "home/AGENTS.override.md": " \n" });
     expect(await foundIn("repo")).toBe("usual");
   });
@@ -190,7 +190,7 @@ describe("a project's instructions", () => {
     expect(await foundIn("repo/a")).toBe("root\n\na");
   });
 
-  it("leave out blank files, which take the place of their folder's others", async () => {
+  it("skip a blank file, and the other files of its folder too", async () => {
     write({ "repo/.git/HEAD": "", "repo/AGENTS.override.md": "\n", "repo/AGENTS.md": "hidden", "repo/a/AGENTS.md": "a" });
     expect(await foundIn("repo/a")).toBe("a");
   });
@@ -241,7 +241,7 @@ describe("a repository's links lead to nothing but itself:", () => {
     expect(await foundIn("repo", { projectDocFallbackFilenames })).toBeUndefined();
   });
 
-  it("the user's own may lead anywhere but to a secret", async () => {
+  it("the user's own links may lead anywhere but to a secret", async () => {
     write({ "home/auth.json": "KEY", "dotfiles/agents.md": "mine", "repo/x": "" });
     symlinkSync("../dotfiles/agents.md", path.join(root, "home/AGENTS.md"));
     symlinkSync("auth.json", path.join(root, "home/AGENTS.override.md"));

@@ -40,7 +40,7 @@ function verdict(text: string): RawItem {
 }
 
 describe("a review", () => {
-  it("is a separate conversation, of which the thread keeps the request and the verdict", async () => {
+  it("is a separate conversation; the thread keeps its request and result", async () => {
     const model = new PlannedModel(
       [accepted, done(assistant("let me see")), done(call("update_plan", PLAN, "c1")), completed()],
       says("Fine as it is."),
@@ -111,12 +111,12 @@ describe("a review", () => {
     expect(typesOf(events)).not.toContain("historyCompacted");
   });
 
-  it("without a word from the reviewer says that there is no verdict", async () => {
+  it("without a message of the reviewer says that there is no result", async () => {
     const events = await play(conversationWith(new PlannedModel([accepted, completed()])));
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "The reviewer did not give a verdict." });
   });
 
-  it("that is stopped has no verdict, and the thread knows that it was stopped", async () => {
+  it("that is stopped has no result, and the thread records that it was stopped", async () => {
     const conversation = conversationWith(new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), "silence"]));
     const events = await play(conversation, ({ type }) => type === "tokenCount");
     expect(typesOf(events).slice(-3)).toEqual(["reviewEnded", "unseenItem", "turnAborted"]);

@@ -48,7 +48,7 @@ describe("a message of the user while the model works", () => {
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "as you wish" });
   });
 
-  it("comes after the results of the calls that the model has just made", async () => {
+  it("follows the results of the model's latest calls", async () => {
     const model = new PlannedModel(calls(call("update_plan", PLAN, "c1")), says("as you wish"));
     await speakAt(conversationWith(model), ({ type }) => type === "tokenCount", "rather this");
     expect(model.requests[1]?.input.slice(-2)).toEqual([
@@ -67,14 +67,14 @@ describe("a message of the user while the model works", () => {
     expect(typesOf(events).filter((type) => type === "turnContext")).toHaveLength(2);
   });
 
-  it("leaves the answer before as the last one when the model has nothing to add", async () => {
+  it("leaves the earlier answer as the last one if the model adds nothing", async () => {
     const model = new PlannedModel(says("done"), [accepted, completed()]);
     const conversation = conversationWith(model, { settings: { asRecorded: false } });
     const { events } = await speakAt(conversation, ({ type }) => type === "tokenCount", "thanks");
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "done" });
   });
 
-  it("is refused once the turn is over, whichever way", async () => {
+  it("is refused once the turn is over, however it ended", async () => {
     const model = new PlannedModel([accepted, done(assistant("half")), new ModelFailure("cut", { retry: "never" })], says("fine"));
     const conversation = conversationWith(model);
     const { events, taken } = await speakAt(conversation, ({ type }) => type === "turnFailed", "too late");

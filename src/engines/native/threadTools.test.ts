@@ -41,7 +41,7 @@ it.for([
     { model: "mock-model", provider: other, features: { web_search_request: true } },
     ["shell", "update_plan", "apply_patch", "view_image", "web_search true"],
   ],
-] as const)("with %s the model is offered the tools that fit", async ([, changes, tools]) => {
+] as const)("with %s the model is offered the matching tools", async ([, changes, tools]) => {
   expect(await offered(changes)).toEqual(tools);
 });
 

@@ -72,7 +72,7 @@ function withoutId(raw: RawItem): unknown {
 }
 
 describe("a turn", () => {
-  it("is the user's message, the model's answer, and its end", async () => {
+  it("consists of the user's message, the model's answer, and its end", async () => {
     const conversation = conversationWith(new PlannedModel(says("hello")), { settings: { contextWindow: 1000 } });
     const events = await play(conversation, "hi");
     const item = { kind: "userMessage", id: expect.stringMatching(/^[0-9a-f-]{36}$/), text: "hi" };
@@ -87,7 +87,7 @@ describe("a turn", () => {
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "hello" });
   });
 
-  it("continues until the model calls no more tools, and answers with its last message", async () => {
+  it("continues until the model calls no more tools, and returns its last message", async () => {
     const model = new PlannedModel(
       [accepted, done(assistant("let me see")), done(call("update_plan", PLAN, "c1")), completed()],
       calls(call("update_plan", PLAN, "c2")),
@@ -105,13 +105,13 @@ describe("a turn", () => {
     expect(added(conversation)).toContainEqual(output("c1", "Plan updated"));
   });
 
-  it("without any message ends with none, whatever the earlier turn said", async () => {
+  it("without any message ends without one, whatever the earlier turn said", async () => {
     const conversation = conversationWith(new PlannedModel(says("hello"), [accepted, completed()]));
     await play(conversation);
     expect((await play(conversation)).at(-1)).toEqual({ type: "turnCompleted", lastMessage: null });
   });
 
-  it("answers all calls of one answer, in their order, after it", async () => {
+  it("carries out all calls of one answer, in order, after the answer", async () => {
     const model = new PlannedModel(
       calls(call("update_plan", PLAN, "c1"), call("nothing", "{}", "c2"), call("update_plan", "{", "c3")),
       says("ok"),
@@ -155,7 +155,7 @@ describe("a turn", () => {
     expect(events.filter(({ type }) => ["planUpdated", "unseenItem"].includes(type))).toEqual([{ type: "unseenItem", item: aborted }]);
   });
 
-  it("does not keep a call waiting while the rest of the answer does not come", async () => {
+  it("carries out a call although the rest of the answer is late", async () => {
     const waits = new AbortController();
     const cut = new ModelFailure("cut", { retry: "never" });
     const looks: DeclaredTool = {
@@ -200,7 +200,7 @@ describe("a turn that fails", () => {
     ]);
   });
 
-  it("because the window is full makes the next one begin with a summary", async () => {
+  it("because the context window is full lets the next turn begin with a summary", async () => {
     const full = new ModelFailure("no room", { retry: "never", info: "context_window_exceeded" });
     const model = new PlannedModel([full], says("the gist"), says("room again"));
     const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
@@ -450,7 +450,7 @@ describe("one answer of the model", () => {
     completed(),
   ];
 
-  it("with reasoning streams its summary and its raw text, and says where the raw text is to be shown once more", async () => {
+  it("with reasoning streams its summary and its raw text, and repeats the raw text if configured", async () => {
     const shown = async (showRawAgentReasoning: boolean) =>
       (await drain(sample(conversationWith(new PlannedModel(THOUGHT), { settings: { showRawAgentReasoning } }), unending))).events.slice(
         1,
@@ -532,7 +532,7 @@ describe("one answer of the model", () => {
     expect(next.value.lastMessage).toBe(lastMessage);
   });
 
-  it("adds up what answers cost, and remembers the provider's limits", async () => {
+  it("adds up the usage of answers, and remembers the provider's limits", async () => {
     const limited: ModelEvent = { type: "accepted", rateLimits: LIMITS };
     const model = new PlannedModel(says("one", 10), [limited, done(assistant("two")), completed(20)]);
     const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
@@ -552,14 +552,14 @@ describe("one answer of the model", () => {
     ]);
   });
 
-  it("that does not tell its cost changes no count", async () => {
+  it("without usage changes no count", async () => {
     const model = new PlannedModel([accepted, done(assistant("x")), { type: "completed", responseId: "", usage: undefined }]);
     expect((await drain(sample(conversationWith(model), unending))).events.at(-1)).toEqual(NO_TOKENS);
   });
 });
 
 describe("an answer that fails", () => {
-  it("is asked for again, each time announced, with the conversation as it is", async () => {
+  it("is requested again with the same conversation, each time with a notice", async () => {
     const model = new PlannedModel([broken("request")], [accepted, broken()], [accepted, broken()], says("at last"));
     const { events, result } = await drain(sample(conversationWith(model, { settings: retrying(2) }), unending));
     expect(events.filter(({ type }) => type === "modelRetry")).toEqual([
@@ -571,26 +571,26 @@ describe("an answer that fails", () => {
     expect(model.requests.map(({ input }) => input.length)).toEqual([2, 2, 2, 2]);
   });
 
-  it("is given up with its last failure when the retries are used up", async () => {
+  it("fails with the last error when the retries are used up", async () => {
     const failure = broken("request");
     const model = new PlannedModel([broken("request")], [broken("request")], [broken("request")], [failure]);
     await expect(drain(sample(conversationWith(model, { settings: retrying(1) }), unending))).rejects.toBe(failure);
   });
 
-  it("is given up at once where asking again would not help", async () => {
+  it("fails at once if a retry would not help", async () => {
     const model = new PlannedModel([broken("never")]);
     await expect(drain(sample(conversationWith(model, { settings: retrying(5) }), unending))).rejects.toThrow("it broke");
     expect(model.requests.length).toBe(1);
   });
 
-  it("after a whole call is a failure; later requests have the call as aborted", async () => {
+  it("after a complete call is a failure; later requests contain the call as aborted", async () => {
     const conversation = conversationWith(new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), broken()], says("and?")));
     const events = await play(conversation);
     expect(typesOf(events).slice(-4)).toEqual(["tokenCount", "rawItem", "unseenItem", "turnFailed"]);
     expect(added(conversation).at(-1)).toEqual(output("c1", "aborted"));
   });
 
-  it("after a whole call is asked for again in the same words, and announced", async () => {
+  it("after a complete call is requested again with the same request, with a notice", async () => {
     const model = new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), broken()], says("at last"));
     const conversation = conversationWith(model, { settings: retrying(1) });
     const { events, result } = await drain(sample(conversation, unending));
@@ -605,7 +605,7 @@ describe("an answer that fails", () => {
     ).toEqual(["function_call", "function_call_output", "message"]);
   });
 
-  it("tells the limits that made it fail", async () => {
+  it("reports the limit that caused it", async () => {
     const failure = new ModelFailure("enough", { retry: "never", rateLimits: LIMITS });
     const conversation = conversationWith(new PlannedModel([failure]));
     await expect(drain(sample(conversation, unending))).rejects.toBe(failure);
@@ -614,13 +614,13 @@ describe("an answer that fails", () => {
 });
 
 describe("an answer that is no longer needed", () => {
-  it("is not asked for", async () => {
+  it("is not requested", async () => {
     const model = new PlannedModel();
     await expect(drain(sample(conversationWith(model), turnContext(AbortSignal.abort("stop"))))).rejects.toBe("stop");
     expect(model.requests).toEqual([]);
   });
 
-  it("is not asked for again", async () => {
+  it("is not requested again", async () => {
     const abort = new AbortController();
     const failure = new ModelFailure("later", { retry: "request", retryAfterMs: 60_000 });
     const model = new PlannedModel([failure]);

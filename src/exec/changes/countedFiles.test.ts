@@ -21,7 +21,7 @@ it("others are served between two files", async () => {
   expect(new Set(seen).size).toBe(3);
 });
 
-it("files for which time runs out are reported without line counts", async () => {
+it("files that are not read within the time limit are reported without line counts", async () => {
   const time = new AbortController();
   const now = ({ name }: NamedChange) => {
     if (name === "b") time.abort();

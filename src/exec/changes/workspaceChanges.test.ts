@@ -241,12 +241,12 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(existsSync(proof)).toBe(false);
   });
 
-  it("no time is unknown and not nothing", async () => {
+  it("without any time the changes are unknown, not empty", async () => {
     repository({ "a.txt": "1\n" });
     expect(await told(() => put("a.txt", "2\n"), { withinMs: 0 })).toBe("unknown");
   });
 
-  it("one with a broken index is compared as a folder; if a turn breaks it, the patches tell", async () => {
+  it("one with a broken index is compared as a folder; if a turn breaks it, the patches count", async () => {
     repository({ "a.txt": "1\n" });
     const patches = [{ path: path.join(work, "a.txt"), kind: "update", added: 1, removed: 0 }] as const;
     const breaks = () => put(".git/index", "not an index");
@@ -373,8 +373,8 @@ describe.runIf(canSandbox)("in a repository", () => {
   });
 });
 
-describe("without a repository", () => {
-  it("the folder is compared; lines are those that patches tell", async () => {
+describe("outside a repository", () => {
+  it("the folder is compared; lines are counted from patches only", async () => {
     put("sub/a.txt", "1\n");
     put("b.txt", "1\n");
     const patches = [{ path: path.join(work, "b.txt"), kind: "update", added: 1, removed: 0 }] as const;

@@ -32,7 +32,7 @@ const SHELL = ["/bin/bash"];
 const MARKED = ["HOME=/root", "CODEX_MCP_INSIDE=1;read-only"];
 
 describe("a server that was not started in a turn", () => {
-  it("is a server of a terminal, an editor or Codex", () => {
+  it("was started by a terminal, an editor or Codex", () => {
     expect(found({ HOME: "/root" }, [ancestor(["codex", "exec"]), ancestor(SHELL), ancestor(["/sbin/init"])])).toBeUndefined();
   });
 
@@ -48,7 +48,7 @@ describe("a server that was not started in a turn", () => {
       ["vim", "bin/codex-mcp-server"],
       [],
     ].map((words) => [words] as const),
-  )("is a server below %j", ([commandLine]) => expect(found({}, [ancestor(commandLine)])).toBeUndefined());
+  )("has the parent process %j", ([commandLine]) => expect(found({}, [ancestor(commandLine)])).toBeUndefined());
 });
 
 describe("a server that was started in a turn", () => {
@@ -69,7 +69,7 @@ describe("a server that was started in a turn", () => {
       ["node", "-r", "hook.cjs", "bin/codex-mcp-server", "serve"],
       ["bun", "run", "codex-mcpd/dist/main.js"],
     ].map((words) => [words] as const),
-  )("knows it by the server above it, when nothing else is left: %j", ([commandLine]) => {
+  )("recognises it by a parent server, if nothing else is left: %j", ([commandLine]) => {
     expect(found({}, [ancestor(SHELL), ancestor(commandLine), ancestor(SHELL)])).toBe("sealed");
   });
 
@@ -83,7 +83,7 @@ describe("a server that was started in a turn", () => {
     expect(found({ CODEX_MCP_INSIDE: "" }, [])).toBe("sealed");
   });
 
-  it("is known by the mark that commands always had", () => {
+  it("recognises it by the mark that commands always had", () => {
     expect(found({ CODEX_MCPD_EXEC_ID: "1-2-3-x" }, [])).toBe("sealed");
     expect(found({}, [ancestor(SHELL, ["CODEX_MCPD_EXEC_ID=1-2-3-x"])])).toBe("sealed");
     expect(found({ CODEX_MCPD_EXEC_ID: "1-2-3-x", CODEX_MCP_INSIDE: "1;read-only" }, [])).toBe("1;read-only");

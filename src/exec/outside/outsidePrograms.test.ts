@@ -23,7 +23,7 @@ function programs(folders: readonly string[], env: Record<string, string> = {}):
   return new OutsidePrograms({ env: { ...env, PATH }, writable: new WritablePlaces([path.join(home, "work")]) });
 }
 
-it("a program that a command can have planted is passed over, however PATH leads to it", () => {
+it("a program that a command may have planted is skipped, however PATH leads to it", () => {
   const honest = program("bin/tool");
   program("work/node_modules/.bin/tool");
   program("work/sub/tool");
@@ -55,7 +55,7 @@ it("folders of the system count even where a thread has opened everything", () =
   expect([everything.find("env"), everything.searchPath]).toEqual(["/usr/bin/env", "/usr/bin"]);
 });
 
-it("a place that a later thread opens counts from then on", () => {
+it("a folder that a later thread opens counts from then on", () => {
   program("late/tool");
   const writable = new WritablePlaces([]);
   const found = new OutsidePrograms({ env: { PATH: path.join(home, "late") }, writable });

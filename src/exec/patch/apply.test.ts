@@ -75,7 +75,7 @@ describe("a patch is applied", () => {
     expect([...seen, readFileSync(tree.at("a.txt"), "utf8")].every((text) => text === "a\n" || text === "b\n")).toBe(true);
   });
 
-  it("and nothing is left of a file it made and removed again", async () => {
+  it("and a file that it adds and deletes is gone", async () => {
     await using tree = await Tree.with();
     await tree.apply(patchOf("*** Add File: t", "+x", "*** Delete File: t"));
     expect(await tree.snapshot()).toEqual({});
@@ -208,7 +208,7 @@ describe("all files or none", () => {
     expect(await tree.snapshot()).toEqual(untouched);
   });
 
-  it("and a file that is restored is the very file that was there", async () => {
+  it("and a restored file is the original one, with the same inode", async () => {
     await using tree = await Tree.with({ "a.txt": "a\n", "b.txt": "b\n" });
     const identity = async () => {
       const { ino, mtimeNs, mode } = await stat(tree.at("a.txt"), { bigint: true });

@@ -84,7 +84,7 @@ describe("links within what may be written", () => {
     await expect(lstat(inside.at("a-alias"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("may lead from outside back in", async () => {
+  it("may lead from outside back into what may be written", async () => {
     await using folders = await stage();
     const { inside, outside } = folders;
     await symlink(inside.at("real"), outside.at("back"));
@@ -93,7 +93,7 @@ describe("links within what may be written", () => {
   });
 });
 
-describe("the question whether all may be written", () => {
+describe("the check whether all files may be written", () => {
   it("judges folders that do not exist yet by the nearest one that does", async () => {
     await using folders = await stage();
     const { inside, outside } = folders;

@@ -64,7 +64,7 @@ describe("the diff of a turn after commands went on with its files", () => {
     expect(await diff.text({ mayRead: () => false })).toMatch(/\+one\n$/);
   });
 
-  it("has only a head for an empty file", async () => {
+  it("has only a header for an empty file", async () => {
     await using tree = await Tree.with();
     const diff = await patched(tree, patchOf("*** Add File: empty.txt"));
     expect(await textOf(diff, tree)).toBe(
@@ -115,7 +115,7 @@ index 0000000000000000000000000000000000000000..94954abda49de8615a048f8d2e64b5de
 `);
   });
 
-  it("is about the whole turn: later patches build on earlier ones", async () => {
+  it("covers the whole turn: later patches build on earlier ones", async () => {
     await using tree = await Tree.with({ "a.txt": "1\n2\n3\n4\n5\n" });
     const text = await diffAfter(
       tree,

@@ -100,7 +100,7 @@ describe("a patch that parses", () => {
     expect(chunksOf("", "  ", "@@", "-a", "*** End of File", "", "@@", "-b")).toEqual([a, b]);
   });
 
-  it("tells no anchor from an anchor that is a blank line", () => {
+  it("distinguishes no anchor from an anchor that is a blank line", () => {
     const anchors = chunksOf("@@", "-a", "@@ ", "-b", "@@  x", "-c").map(({ anchor }) => anchor);
     expect(anchors).toEqual([undefined, "", " x"]);
   });
@@ -167,7 +167,7 @@ describe("a patch that does not parse says why", () => {
   });
 });
 
-it("a patch without sections is one, other text is not", () => {
+it("a patch without sections is valid, other text is not", () => {
   const parses = (text: string) => {
     try {
       parsePatch(text);

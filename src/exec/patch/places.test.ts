@@ -7,7 +7,7 @@ describe.each([
   ["by descriptor", true],
   ["by path", false],
 ])("folders held %s", (_, byDescriptor) => {
-  it.runIf(!byDescriptor || process.platform === "linux")("are reached, made when missing, and made undone", async () => {
+  it.runIf(!byDescriptor || process.platform === "linux")("are opened, created if missing, and removed again", async () => {
     await using tree = await Tree.with({ "there/f": "x\n" });
     await using folders = new HeldFolders({ byDescriptor });
     const folder = await folders.open(tree.at("there/a/b"), { create: true });
@@ -18,21 +18,18 @@ describe.each([
     expect(Object.keys(await tree.snapshot())).toEqual(["there", "there/a", "there/a/b", "there/a/b/n", "there/f"]);
   });
 
-  it.runIf(!byDescriptor || process.platform === "linux")(
-    "are never reached through a link, nor made when that was not asked for",
-    async () => {
-      await using tree = await Tree.with({ "real/sub/f": "x\n" });
-      await symlink("real", tree.at("alias"));
-      await using folders = new HeldFolders({ byDescriptor });
-      await expect(folders.open(tree.at("alias"), { create: true })).rejects.toThrow();
-      await expect(folders.open(tree.at("alias/sub"), { create: true })).rejects.toThrow();
-      await expect(folders.open(tree.at("real/sub/f"), { create: true })).rejects.toThrow();
-      await expect(folders.open(tree.at("missing"), { create: false })).rejects.toMatchObject({ code: "ENOENT" });
-    },
-  );
+  it.runIf(!byDescriptor || process.platform === "linux")("are never opened through a link, nor created unless requested", async () => {
+    await using tree = await Tree.with({ "real/sub/f": "x\n" });
+    await symlink("real", tree.at("alias"));
+    await using folders = new HeldFolders({ byDescriptor });
+    await expect(folders.open(tree.at("alias"), { create: true })).rejects.toThrow();
+    await expect(folders.open(tree.at("alias/sub"), { create: true })).rejects.toThrow();
+    await expect(folders.open(tree.at("real/sub/f"), { create: true })).rejects.toThrow();
+    await expect(folders.open(tree.at("missing"), { create: false })).rejects.toMatchObject({ code: "ENOENT" });
+  });
 });
 
-describe("a folder whose name leads somewhere else by now", () => {
+describe("a folder whose name has come to lead somewhere else", () => {
   it.runIf(process.platform === "linux")("is still the same one by its descriptor", async () => {
     await using tree = await Tree.with();
     await mkdir(tree.at("f"));
@@ -45,7 +42,7 @@ describe("a folder whose name leads somewhere else by now", () => {
     expect(await tree.texts()).toEqual({ "moved/n": "x\n" });
   });
 
-  it("is noticed where folders are known by path only", async () => {
+  it("is noticed where folders are identified by path only", async () => {
     await using tree = await Tree.with();
     await mkdir(tree.at("f"));
     await using folders = new HeldFolders({ byDescriptor: false });

@@ -26,7 +26,7 @@ async function changesIn(tree: Tree, patch: string): Promise<Record<string, File
 }
 
 describe("a plan", () => {
-  it("says what every file holds now and will hold, and writes nothing", async () => {
+  it("has the current and the future content of every file, and writes nothing", async () => {
     await using tree = await Tree.with({ "a.txt": "a\n", "d.txt": "bye\n", "m.txt": "a" });
     const untouched = await tree.snapshot();
     const sections = ["*** Add File: sub/n.txt", "+new", "*** Update File: a.txt", ...UPDATE, "*** Delete File: d.txt"];
@@ -73,7 +73,7 @@ describe("a plan", () => {
     expect(plan.changes.map(({ path }) => path)).toEqual([tree.at("a.txt"), tree.at("../out.txt")]);
   });
 
-  it("refuses a patch without sections in a way of its own", async () => {
+  it("has its own error for a patch without sections", async () => {
     await using tree = await Tree.with();
     await expect(tree.plan(patchOf())).rejects.toThrow(EmptyPatch);
   });
@@ -236,7 +236,7 @@ describe("a patch that does not fit the disk is refused", () => {
   });
 });
 
-it("what may not be read is neither shown nor judged by what it holds, through no link", async () => {
+it("unreadable files are neither shown nor examined, also through links", async () => {
   await using tree = await Tree.with({ "a.txt": "a\n" });
   await using secret = await Tree.with({ key: "a\n" });
   await symlink(secret.at("key"), tree.at("link"));

@@ -137,7 +137,7 @@ function isAbsent(error: unknown): boolean {
 
 /** A file that is added twice is listed twice, as Codex does; several updates of one file, which Codex refuses, are one line. */
 function summarise(patch: Patch): string {
-  const lines = { add: [] as string[], update: new Array<string>(), delete: new Array<string>() };
+  const lines = { add: [] as string[], update: [] as string[], delete: [] as string[] };
   for (const operation of patch.operations) {
     const shown = operation.kind === "update" ? (operation.movePath ?? operation.path) : operation.path;
     lines[operation.kind].push(`${LETTERS[operation.kind]} ${shown}\n`);

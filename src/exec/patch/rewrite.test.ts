@@ -152,7 +152,7 @@ describe("a block of lines is found", () => {
   });
 });
 
-describe("a block for the end of the file", () => {
+describe("a block that must be at the end of the file", () => {
   it("is found there and nowhere else", () => {
     expect(find(["k", "k", "k"], ["k"], { atEnd: true })).toBe(2);
     expect(find(["l1", "l2"], ["l1"], { atEnd: true })).toBeUndefined();

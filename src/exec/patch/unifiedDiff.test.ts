@@ -31,7 +31,7 @@ describe("the hunks of a diff", () => {
     expect(unifiedDiff(before, after, { context: 1 })).toBe(diff);
   });
 
-  it("have as much context as was asked for", () => {
+  it("have the requested lines of context", () => {
     const after = NUMBERS.replace("6\n", "six\n");
     expect(unifiedDiff(NUMBERS, after, { context: 3 })).toBe("@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n");
     expect(unifiedDiff(NUMBERS, after, { context: 0 })).toBe("@@ -6 +6 @@\n-6\n+six\n");
@@ -64,7 +64,7 @@ describe("any two texts", () => {
     expect(unifiedDiff(before, after, { context: 3 }).length).toBe(2 * before.length + 600_000 + "@@ -1,300000 +1,300000 @@\n".length);
   });
 
-  it("that have nothing in common but repeated lines are compared, too", () => {
+  it("that share only repeated lines are compared, too", () => {
     const before = Array.from({ length: 3_000 }, (_, n) => `${n % 7}\n`).join("");
     const after = Array.from({ length: 3_000 }, (_, n) => `${(n * n) % 11}\n`).join("");
     expect(followed(before, unifiedDiff(before, after, { context: 3 }))).toBe(after);

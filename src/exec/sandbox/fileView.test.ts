@@ -15,7 +15,7 @@ it("a root is writable, and what is protected in it is mounted on top", () => {
   expect(plan([root("/w")])).toEqual(["write /w", "protected /w/.git"]);
 });
 
-it("a root inside a root is held in place by mounts on every folder between", () => {
+it("a root inside a root is protected by mounts on every folder in between", () => {
   expect(plan([root("/t"), root("/t/a/b/w")])).toEqual([
     "write /t",
     "protected /t/.git",
@@ -30,11 +30,11 @@ it("a root inside a protected folder is opened again", () => {
   expect(plan([root("/w"), root("/w/.git/lfs", [])])).toEqual(["write /w", "protected /w/.git", "write /w/.git/lfs"]);
 });
 
-it("a protected path outside all roots needs nothing", () => {
+it("a protected path outside all roots needs no mount", () => {
   expect(plan([root("/w", ["/w/.git", "/main/.git"])])).toEqual(["write /w", "protected /w/.git"]);
 });
 
-it("hidden folders are hidden wherever they are, and held in place where commands may write", () => {
+it("hidden folders are hidden everywhere, and cannot be moved where commands may write", () => {
   expect(plan([root("/w", [])], ["/home/codex", "/w/codex/home"])).toEqual([
     "write /w",
     "hidden /home/codex",
@@ -43,12 +43,12 @@ it("hidden folders are hidden wherever they are, and held in place where command
   ]);
 });
 
-it("what exists and stays read-only in a root is mounted on top, and held in place", () => {
+it("read-only files in a root are mounted on top of it, and cannot be moved", () => {
   const kept = ["/w/a/.vscode", "/w/.git/hooks"];
   expect(plan([{ ...root("/w"), kept }])).toEqual(["write /w", "protected /w/.git", "write /w/a", "shown /w/a/.vscode"]);
 });
 
-it("a root inside a hidden folder shows through, with what is protected in it", () => {
+it("a root inside a hidden folder is visible, with its protected paths", () => {
   expect(plan([root("/home/codex/trees/w")], ["/home/codex"])).toEqual([
     "hidden /home/codex",
     "write /home/codex/trees/w",
@@ -56,7 +56,7 @@ it("a root inside a hidden folder shows through, with what is protected in it", 
   ]);
 });
 
-it("in a hidden folder only what is shown is seen, less what is hidden in there again", () => {
+it("in a hidden folder only the shown folders are visible, without hidden folders inside them", () => {
   expect(plan([], ["/home", "/home/.codex", "/home/work/secrets"], ["/home/work", "/home/.nvm"])).toEqual([
     "hidden /home",
     "shown /home/.nvm",

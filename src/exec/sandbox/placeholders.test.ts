@@ -43,14 +43,14 @@ afterEach(() => {
 const place = () => ({ folder: opened, name: ".git" });
 const claimNames = () => (existsSync(claims) ? readdirSync(claims) : []);
 
-it("what is missing is there while it is held: an empty folder, and a claim elsewhere", () => {
+it("a missing name has a placeholder while it is held: an empty folder, and a claim elsewhere", () => {
   const held = new Placeholders(claims).hold(place());
   const seen = [readdirSync(folder), claimNames().length];
   held?.giveUp();
   expect([seen, readdirSync(parent), claimNames()]).toEqual([[[], 1], [], []]);
 });
 
-it("the last of several users removes it, in this server or another", () => {
+it("the last of several users removes it, in this or another server", () => {
   const [one, other] = [new Placeholders(claims), new Placeholders(claims)];
   const holds = [one.hold(place()), one.hold(place()), other.hold(place())];
   const seen = holds.map((held) => {
@@ -72,14 +72,14 @@ it.each(["an empty folder", "a folder with files", "a folder with folders", "a f
   expect(existsSync(folder)).toBe(true);
 });
 
-it("what the user puts there meanwhile stays", () => {
+it("files that the user adds meanwhile stay", () => {
   const held = new Placeholders(claims).hold(place());
   writeFileSync(path.join(folder, "HEAD"), "");
   held?.giveUp();
   expect(readdirSync(folder)).toEqual(["HEAD"]);
 });
 
-it("what the user puts in its place stays", () => {
+it("a file that the user puts in its place stays", () => {
   const held = new Placeholders(claims).hold(place());
   rmdirSync(folder);
   // The new folder probably gets the inode of the removed one.
@@ -89,7 +89,7 @@ it("what the user puts in its place stays", () => {
   expect(existsSync(folder)).toBe(true);
 });
 
-it("it is made and removed in the folder that is open, wherever that was moved", () => {
+it("it is created and removed in the opened folder, even if that was moved", () => {
   const moved = `${parent}-moved`;
   renameSync(parent, moved);
   const held = new Placeholders(claims).hold(place());
@@ -99,7 +99,7 @@ it("it is made and removed in the folder that is open, wherever that was moved",
   expect([wasThere, existsSync(folder)]).toEqual([true, false]);
 });
 
-it("one that lingers is there for the next user, until its time is over or the end comes", () => {
+it("one that lingers is reused, until its time is over or the server ends", () => {
   vi.useFakeTimers();
   const placeholders = new Placeholders(claims);
   const seen: boolean[] = [];
@@ -123,7 +123,7 @@ it("one that was removed is created again for the next command", () => {
   expect([wasThere, existsSync(folder)]).toEqual([true, false]);
 });
 
-it("the end removes what is still in use", () => {
+it("closing removes placeholders that are still in use", () => {
   const placeholders = new Placeholders(claims);
   const held = placeholders.hold(place());
   placeholders.close();
@@ -131,7 +131,7 @@ it("the end removes what is still in use", () => {
   held?.giveUp();
 });
 
-it("it also protects without a place for claims", () => {
+it("it also protects without a folder for claims", () => {
   writeFileSync(path.join(top, "codex-home"), "a file where a folder must be");
   const held = new Placeholders(claims).hold(place());
   const wasThere = existsSync(folder);
@@ -139,7 +139,7 @@ it("it also protects without a place for claims", () => {
   expect([wasThere, existsSync(folder)]).toEqual([true, false]);
 });
 
-it("where nothing can be created, nothing needs protection", () => {
+it("a folder where nothing can be created needs no placeholder", () => {
   const system = openSync("/sys", "r");
   expect([new Placeholders(claims).hold({ folder: system, name: ".git" }), claimNames()]).toEqual([undefined, []]);
   closeSync(system);
@@ -192,7 +192,7 @@ describe("leftovers of a killed server", () => {
     expect([wasThere, existsSync(folder), claimNames()]).toEqual([true, false, []]);
   });
 
-  it.each(["filled", "filled and emptied again", "replaced"])("is the user's when it was %s since", async (what) => {
+  it.each(["filled", "filled and emptied again", "replaced"])("belongs to the user if it was %s since", async (what) => {
     leave(dead());
     const [name = ""] = claimNames();
     // According to its claim, the folder was created three seconds ago.
@@ -218,7 +218,7 @@ describe("leftovers of a killed server", () => {
     expect([meanwhile, claimNames(), existsSync(`${parent}-away/.git`)]).toEqual([1, [], true]);
   });
 
-  it("does not keep the sweep from what is no claim", () => {
+  it("are swept although other files lie beside the claims", () => {
     mkdirSync(claims, { recursive: true });
     for (const name of ["nonsense", `0123456789abcdef.${dead()}.00000000`]) writeFileSync(path.join(claims, name), "nonsense");
     leave(dead());

@@ -28,13 +28,13 @@ function rootsOf(policy: Partial<Extract<SandboxPolicy, { type: "workspace-write
 const protectedIn = (root: string) => [".git", ".codex", ".agents"].map((name) => path.join(root, name));
 
 describe("the roots of workspace-write", () => {
-  it("are the thread's folder with three names protected, whether they exist or not", () => {
+  it("include the thread's folder with three protected names, whether they exist or not", () => {
     expect(rootsOf()).toEqual([
       { given: workspace, root: workspace, links: [], protectedPaths: protectedIn(workspace), kept: [], temporary: false },
     ]);
   });
 
-  it("are also the configured ones, by real path, relative ones from the thread's folder, missing ones left out", () => {
+  it("include the configured ones, by real path; relative ones start at the thread's folder, missing ones are left out", () => {
     const real = path.join(home, "real");
     mkdirSync(real);
     symlinkSync(real, path.join(home, "link"));
@@ -45,7 +45,7 @@ describe("the roots of workspace-write", () => {
     ]);
   });
 
-  it("are also /tmp and $TMPDIR unless they are excluded", () => {
+  it("include /tmp and $TMPDIR unless these are excluded", () => {
     const tmpDir = path.join(home, "tmp");
     mkdirSync(tmpDir);
     const rootNames = (policy: Parameters<typeof rootsOf>[0]) =>
@@ -74,7 +74,7 @@ it("a .git file that leads nowhere yet protects the first folder on the way", ()
 });
 
 describe("writable folders", () => {
-  it("is nothing under read-only and everything under full access", () => {
+  it("do not exist under read-only, and are all folders under full access", () => {
     const place = { workspace, env: {} };
     expect([
       mayWrite(writableRoots({ type: "read-only" }, place), workspace),
@@ -82,7 +82,7 @@ describe("writable folders", () => {
     ]).toEqual([false, true]);
   });
 
-  it("is what lies in a root and not in a protected path", () => {
+  it("lie in a root and not in a protected path", () => {
     const roots = rootsOf();
     const verdicts = ["", "file", "a/.git/config", ".git", ".git/hooks/x", ".gitignore", ".codex/config.toml", ".agents"].map((file) => [
       file,
@@ -101,7 +101,7 @@ describe("writable folders", () => {
     expect([mayWrite(roots, home), mayWrite(roots, `${workspace}-other/file`)]).toEqual([false, false]);
   });
 
-  it("stays protected when a wider root lies around", () => {
+  it("exclude protected paths also inside a wider root", () => {
     const roots = rootsOf({ writable_roots: [home] });
     expect([
       mayWrite(roots, path.join(workspace, ".git/config")),
@@ -110,7 +110,7 @@ describe("writable folders", () => {
     ]).toEqual([false, false, true]);
   });
 
-  it("is a protected folder that was asked for by name", () => {
+  it("include a protected folder that is named as a root", () => {
     mkdirSync(path.join(workspace, ".git/lfs"), { recursive: true });
     const roots = rootsOf({ writable_roots: [path.join(workspace, ".git/lfs")] });
     expect([mayWrite(roots, path.join(workspace, ".git/lfs/x")), mayWrite(roots, path.join(workspace, ".git/config"))]).toEqual([
@@ -120,7 +120,7 @@ describe("writable folders", () => {
   });
 });
 
-it("network is for full access, and for workspace-write when it says so", () => {
+it("only full access has a network, and workspace-write if configured", () => {
   const policies: SandboxPolicy[] = [{ type: "read-only" }, POLICY, { ...POLICY, network_access: true }, { type: "danger-full-access" }];
   expect(policies.map(allowsNetwork)).toEqual([false, false, true, true]);
 });

@@ -29,20 +29,23 @@ function allCandidates(folders: readonly string[], options: { bin?: string; code
   return bubblewrapCandidates({ env: { PATH: folders.join(":") }, writable: new WritablePlaces([path.join(home, "work")]), ...options });
 }
 
-it.skipIf(SYSTEM === undefined)("the system's own is found without PATH, after those on it and before the one in Codex's package", () => {
-  const onPath = program("bin/bwrap");
-  const launcher = program("lib/node_modules/@openai/codex/bin/codex.js");
-  const bundled = program("lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-resources/bwrap");
-  expect(allCandidates([])).toEqual([SYSTEM]);
-  expect(allCandidates([path.dirname(onPath)], { codexBin: launcher })).toEqual([onPath, SYSTEM, bundled]);
-});
+it.skipIf(SYSTEM === undefined)(
+  "the system's own is found without PATH; it follows those on PATH and precedes the one in Codex's package",
+  () => {
+    const onPath = program("bin/bwrap");
+    const launcher = program("lib/node_modules/@openai/codex/bin/codex.js");
+    const bundled = program("lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-resources/bwrap");
+    expect(allCandidates([])).toEqual([SYSTEM]);
+    expect(allCandidates([path.dirname(onPath)], { codexBin: launcher })).toEqual([onPath, SYSTEM, bundled]);
+  },
+);
 
 it("a named program is the only one", () => {
   const onPath = program("bin/bwrap");
   expect(candidates([path.dirname(onPath)], { bin: "/opt/bwrap" })).toEqual(["/opt/bwrap"]);
 });
 
-it("programs on the PATH come in its order, those that cannot be run left out", () => {
+it("programs on PATH keep its order; those that cannot be run are left out", () => {
   const [first, second] = [program("a/bwrap"), program("b/bwrap")];
   writeFileSync(path.join(home, "bwrap"), "");
   expect(candidates([home, path.join(home, "a"), path.join(home, "b")])).toEqual([first, second]);
@@ -62,6 +65,6 @@ it("the one in Codex's package comes last", () => {
   expect([candidates([path.dirname(onPath)]), candidates([], { codexBin: launcher })]).toEqual([[onPath, bundled], [bundled]]);
 });
 
-it("a Codex that is no package has none", () => {
+it("a Codex that is not in a package has none", () => {
   expect(candidates([], { codexBin: program("opt/codex") })).toEqual([]);
 });

@@ -29,11 +29,11 @@ const BASE = `(version 1)
 (allow file-write* (regex #"^/dev/ttys[0-9]+$"))
 `;
 
-it("read-only allows no write but to devices, and no network", () => {
+it("read-only allows writes to devices only, and no network", () => {
   expect(seatbeltProfile({ mounts: [], network: false })).toBe(BASE);
 });
 
-it("roots are opened, and what is special in them comes after them, because the last rule counts", () => {
+it("rules for roots come before rules for paths inside them, because the last rule counts", () => {
   const mounts = [
     { path: "/Users/me/work", access: "write" },
     { path: "/Users/me/work/.git", access: "protected" },

@@ -66,7 +66,7 @@ describe.each(Object.entries(CALL_TABLES))("the filter for %s", (arch, { auditAr
     expect(new Set(verdicts)).toEqual(new Set(["EPERM"]));
   });
 
-  it("lets processes be made, but no user or mount namespaces", () => {
+  it("allows processes, but no user or mount namespaces", () => {
     expect([
       verdict("clone", SIGCHLD),
       verdict("clone", SIGCHLD | NEW_USER),
@@ -77,13 +77,13 @@ describe.each(Object.entries(CALL_TABLES))("the filter for %s", (arch, { auditAr
     ]).toEqual(["allow", "EPERM", "EPERM", "allow", "EPERM", "ENOSYS"]);
   });
 
-  it("refuses all sockets without network, and with it all that do not lead there", () => {
+  it("refuses all sockets without network, and with it all but network sockets", () => {
     const families = Array.from({ length: 64 }, (_, family) => family);
     const allowed = (network: boolean) => families.filter((family) => verdict("socket", family, network) === "allow");
     expect({ without: allowed(false), with: allowed(true) }).toEqual({ without: [], with: [AF_INET, AF_INET6, AF_NETLINK] });
   });
 
-  it("lets only such pairs be made as cannot be pointed elsewhere", () => {
+  it("allows only socket pairs that cannot be connected elsewhere", () => {
     const pair = (family: number, type: number) => [true, false].map((network) => verdict("socketpair", [family, type], network));
     expect([STREAM, SEQPACKET, STREAM | NONBLOCK_CLOEXEC].flatMap((type) => pair(AF_UNIX, type))).toEqual(Array(6).fill("allow"));
     expect([DATAGRAM, RAW, 4, 10, DATAGRAM | NONBLOCK_CLOEXEC].flatMap((type) => pair(AF_UNIX, type))).toEqual(Array(10).fill("EPERM"));
@@ -97,7 +97,7 @@ describe.each(Object.entries(CALL_TABLES))("the filter for %s", (arch, { auditAr
     expect(new Set([0o755, 0o1777, 0o100644].flatMap(asked))).toEqual(new Set(["allow"]));
   });
 
-  it("looks at the mode of a file that is opened only where it may be made", () => {
+  it("checks the mode of an opened file only if the call may create it", () => {
     const calls = OPENING_CALLS.filter(({ name }) => numbers[name] !== undefined);
     const asked = (opened: number, mode: number) => calls.map(({ name, flags }) => verdict(name, [...argumentAt(flags, opened), mode]));
     expect(new Set([...asked(O_CREAT | 1, 0o4755), ...asked(O_TMPFILE | 2, 0o2755)])).toEqual(new Set(["EPERM"]));
@@ -105,7 +105,7 @@ describe.each(Object.entries(CALL_TABLES))("the filter for %s", (arch, { auditAr
     expect(verdict("openat2", 0)).toBe("ENOSYS");
   });
 
-  it("lets everything else pass", () => {
+  it("allows everything else", () => {
     const known = new Set<number>(Object.values(numbers));
     const others = Array.from({ length: 470 }, (_, number) => number).filter((number) => !known.has(number));
     expect(new Set(others.map((number) => decide(filterFor(arch, false), { arch: auditArch, number })))).toEqual(new Set(["allow"]));

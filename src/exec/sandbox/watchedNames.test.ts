@@ -9,7 +9,7 @@ const NOBODY = 65_534;
 
 /** Permissions do not restrict root, so root drops its rights first. */
 it.each(["555", "000", "300"])(
-  "what a command made at a protected name is moved away, although it left its folder with mode %s",
+  "a file that a command created under a protected name is moved away, even from a folder with mode %s",
   async (mode) => {
     const folder = mkdtempSync(path.join(tmpdir(), "aside-"));
     try {

@@ -87,7 +87,7 @@ describe("cannot be used:", () => {
     expect(() => loadTls(files, report)).toThrow(`the TLS key ${files.key} cannot be read: ENOENT`);
   });
 
-  it("something else than a certificate, or a key", () => {
+  it("a file that is not a certificate, or not a key", () => {
     const { cert, key } = selfSigned();
     const swapped = stage({ cert: key, key: cert });
     expect(() => loadTls(swapped.files, swapped.report)).toThrow(`there is no PEM certificate in ${swapped.files.cert}`);

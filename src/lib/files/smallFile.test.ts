@@ -39,7 +39,7 @@ describe("a small file", () => {
     expect(() => readSmallFile(at("link"), { maxBytes: 4, mayRead: (file) => file === at("link") })).toThrow("kept from this thread");
   });
 
-  it.runIf(process.platform === "linux")("is judged again once it is open", () => {
+  it.runIf(process.platform === "linux")("is checked again once it is open", () => {
     fs.writeFileSync(at("f"), "text");
     fs.writeFileSync(at("secret"), "more");
     const mayRead = (file: string) => {
@@ -52,7 +52,7 @@ describe("a small file", () => {
     expect(() => readSmallFile(at("f"), { maxBytes: 4, mayRead })).toThrow("kept from this thread");
   });
 
-  it("is missing, or a folder, in the system's words", () => {
+  it("that is missing or a folder fails with the system's error", () => {
     expect(() => readSmallFile(at("f"), { maxBytes: 4 })).toThrow(/^ENOENT/);
     expect(() => readSmallFile(folder, { maxBytes: 4 })).toThrow(/^EISDIR/);
   });

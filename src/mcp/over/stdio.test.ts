@@ -77,7 +77,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe("input", () => {
-  it("becomes frames, whichever way it was cut, with characters kept whole", async () => {
+  it("is split into messages, however it arrives, with characters kept whole", async () => {
     const input = new PassThrough();
     const wire = new StreamWire(input, outputTo(new SlowOutput()));
     const bytes = Buffer.from('{"id":"ü😀"}\r\n\nlast');
@@ -88,7 +88,7 @@ describe("input", () => {
     expect(frames).toEqual([{ text: '{"id":"ü😀"}' }, { text: "" }, { text: "last" }]);
   });
 
-  it("that breaks is input that ends", async () => {
+  it("that fails counts as ended", async () => {
     const input = new PassThrough();
     const wire = new StreamWire(input, outputTo(new SlowOutput()));
     input.write("one\n");
@@ -100,7 +100,7 @@ describe("input", () => {
     expect(frames).toEqual([{ text: "one" }]);
   });
 
-  it("past 64 MiB in one line is refused and the next line is read", async () => {
+  it("of more than 64 MiB in one line is refused, and the next line is read", async () => {
     const input = new PassThrough();
     const wire = new StreamWire(input, outputTo(new SlowOutput()));
     const piece = Buffer.alloc(16 * MiB, "x");
@@ -113,7 +113,7 @@ describe("input", () => {
 });
 
 describe("output", () => {
-  it("of one turn of the event loop leaves in one write, in order", async () => {
+  it("of one turn of the event loop is sent in one write, in order", async () => {
     const output = new SlowOutput();
     const wire = new StreamWire(new PassThrough(), outputTo(output));
     wire.send("1");
@@ -125,7 +125,7 @@ describe("output", () => {
     expect(output.writes).toEqual(["1\n2\n", "3\n"]);
   });
 
-  it("is not read makes the sender wait until it is read", async () => {
+  it("that is not read makes the sender wait until it is read", async () => {
     await using scene = await wireOnSocket();
     expect(scene.wire.congested()).toBeUndefined();
     const message = "x".repeat(2 * MiB);
@@ -138,7 +138,7 @@ describe("output", () => {
     expect(scene.wire.congested()).toBeUndefined();
   });
 
-  it("that is congested still lets input in, so that a slow reader can cancel", async () => {
+  it("that is congested does not stop input, so that a slow reader can cancel", async () => {
     await using scene = await wireOnSocket();
     const incoming = scene.wire.incoming[Symbol.asyncIterator]();
     scene.input.write("call\ncancel\n");
@@ -148,7 +148,7 @@ describe("output", () => {
     expect(await incoming.next()).toEqual({ done: false, value: { text: "cancel" } });
   });
 
-  it("that is overfull lets no more input in until it was read", async () => {
+  it("that exceeds a second limit stops input until it is read", async () => {
     await using scene = await wireOnSocket();
     const incoming = scene.wire.incoming[Symbol.asyncIterator]();
     scene.input.write("first\nsecond\n");
@@ -160,7 +160,7 @@ describe("output", () => {
     expect(await next).toEqual({ done: false, value: { text: "second" } });
   });
 
-  it("whose reader is gone ends the input too, quietly, and closing does not wait", async () => {
+  it("whose reader is gone ends the input too, without an error, and closing does not wait", async () => {
     await using scene = await wireOnSocket();
     scene.far.destroy();
     scene.wire.send("x".repeat(2 * MiB));
@@ -177,7 +177,7 @@ describe("output", () => {
 describe("closing", () => {
   afterEach(() => vi.useRealTimers());
 
-  it("hands over what was sent before, and nothing that is sent afterwards", async () => {
+  it("delivers everything that was sent before, and nothing that is sent afterwards", async () => {
     await using scene = await wireOnSocket();
     for (let count = 0; count < 300; count++) scene.wire.send(`${count} ${"x".repeat(10_000)}`);
     const closing = scene.wire.close();
@@ -201,7 +201,7 @@ describe("closing", () => {
     await expect(closing).resolves.toBeUndefined();
   });
 
-  it("ends as soon as the last bytes are read, however few they are", async () => {
+  it("ends as soon as the last bytes have been read", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const output = new SlowOutput({ highWaterMark: MiB });
     const wire = new StreamWire(new PassThrough(), outputTo(output));
@@ -238,7 +238,7 @@ describe("a real process", () => {
     return { child, exit: once(child, "exit") };
   }
 
-  it("has nothing but messages on stdout; what anything else prints goes to stderr", async () => {
+  it("has only messages on stdout; all other output goes to stderr", async () => {
     const { child, exit } = startTalker();
     child.stdin.end("noise\n");
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
@@ -249,7 +249,7 @@ describe("a real process", () => {
     });
   });
 
-  it("waits for a client that stops reading, awake, and loses nothing", async () => {
+  it("waits for a client that stops reading, still responds, and loses nothing", async () => {
     const { child, exit } = startTalker();
     child.stdin.end("flood\n");
     // The process can write this only if it is not blocked in a write.
@@ -262,7 +262,7 @@ describe("a real process", () => {
     });
   });
 
-  it("ends in peace when its client is killed", async () => {
+  it("ends without an error when its client is killed", async () => {
     const { child, exit } = startTalker();
     child.stdout.destroy();
     child.stdin.write("flood\n");

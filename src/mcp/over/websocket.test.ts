@@ -29,19 +29,19 @@ it.each<[string, unknown, unknown]>([
   expect(JSON.parse(withEventNumber(JSON.stringify(message), 7))).toEqual(expected);
 });
 
-it("the number is put into the text of an event without reading it", () => {
+it("the number is inserted into the text of an event without parsing it", () => {
   const text =
     '{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":{"requestId":1},"id":"1","msg":{"delta":"\\u00e9 \\"_meta\\":{"}}}';
   expect(withEventNumber(text, 12)).toEqual(text.replace('"_meta":{', `"_meta":{"${KEY}":12,`));
 });
 
-it.each([{ params: {} }, { result: {} }])("an id goes beside the number, in %j", (body) => {
+it.each([{ params: {} }, { result: {} }])("an id is inserted beside the number, in %j", (body) => {
   const [holder = ""] = Object.keys(body);
   const told = JSON.parse(withEventNumber(JSON.stringify({ jsonrpc: "2.0", ...body }), 7, "7~.x")) as Record<string, { _meta: unknown }>;
   expect(told[holder]?._meta).toEqual({ [KEY]: 7, "codex-mcpd/eventId": "7~.x" });
 });
 
-it("an id is put into the text of an event too", () => {
+it("an id is inserted into the text of an event too", () => {
   const text = '{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":{"requestId":1},"id":"1","msg":{}}}';
   expect(JSON.parse(withEventNumber(text, 12, "12~.x"))).toMatchObject({
     params: { _meta: { [KEY]: 12, "codex-mcpd/eventId": "12~.x", requestId: 1 } },

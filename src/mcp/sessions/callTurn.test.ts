@@ -115,7 +115,7 @@ describe("a call attached to a turn", () => {
     expect(sent.map((text) => valueAt(JSON.parse(text), "params.msg.type"))).toEqual(["warning", "task_complete"]);
   });
 
-  it("waits for a client that does not keep up, also within what came at once; the turn does not", async () => {
+  it("waits for a slow client, also within one batch of events; the turn does not wait", async () => {
     const call = new Attachment();
     call.congestion = deferred<void>();
     await call.publish({ type: "warning", message: "one" }, { type: "warning", message: "two" });
@@ -136,7 +136,7 @@ describe("progress", () => {
     { progressToken: "token", progress: count, message, _meta: META },
   ];
 
-  it("goes to a client that gave a token, with numbers that grow, until the end", async () => {
+  it("is sent to a client that gave a token, with increasing numbers, until the end", async () => {
     const call = new Attachment({ progressToken: "token" });
     await vi.advanceTimersByTimeAsync(9_000);
     await call.publish({ type: "turnStarted", contextWindow: null });
@@ -205,7 +205,7 @@ describe("log messages", () => {
 });
 
 describe("a cancelled call", () => {
-  it("interrupts its turn, which ends without its engine if need be", async () => {
+  it("interrupts its turn, which ends even if its engine does not react", async () => {
     const call = new Attachment();
     await call.publish({ type: "turnStarted", contextWindow: null });
     call.cancel();
@@ -217,7 +217,7 @@ describe("a cancelled call", () => {
     ]);
   });
 
-  it("that was answered already changes nothing", async () => {
+  it("that was already answered has no effect", async () => {
     const call = new Attachment();
     await call.publish(DONE);
     await call.outcome;
@@ -270,7 +270,7 @@ describe("over a whole session, a cancelled call", () => {
     await client.untilEvent("turn_aborted", 1);
   });
 
-  it("leaves others alone", async () => {
+  it("does not affect other calls", async () => {
     await using client = new MemorySession();
     client.send(start(1, "!hang"), start(2, "!slow 20 1"));
     await Promise.all([client.untilEvent("token_count", 1), client.untilEvent("agent_message_delta", 2)]);
@@ -280,7 +280,7 @@ describe("over a whole session, a cancelled call", () => {
     expect(answersTo(client, 1)).toEqual([]);
   });
 
-  it("that waits behind another turn ends at once, and the other is not touched", async () => {
+  it("that waits behind another turn ends at once, and the other turn continues", async () => {
     await using client = new MemorySession();
     client.send(start(1, "!hang"));
     const { session_id: threadId } = await client.untilEvent("session_configured", 1);
@@ -301,7 +301,7 @@ describe("over a whole session", () => {
     vi.useRealTimers();
   });
 
-  it("progress and log messages name the call and its thread, and nothing of what was said", async () => {
+  it("progress and log messages name the call and its thread, and contain no text of the conversation", async () => {
     await using client = new MemorySession();
     await client.request("logging/setLevel", { level: "info" });
     const params = { name: "codex", arguments: { prompt: "!say a secret" }, _meta: { progressToken: 5 } };
@@ -317,7 +317,7 @@ describe("over a whole session", () => {
     ]);
   });
 
-  it("messages of the set codex-original are without the thread, as they were", async () => {
+  it("messages of the set codex-original do not name the thread, as recorded", async () => {
     await using client = new MemorySession({ sets: ["codex-original"] });
     await client.request("logging/setLevel", { level: "info" });
     await client.request("tools/call", { name: "codex", arguments: { prompt: "!say ok" }, _meta: { progressToken: 5 } }, 9);
@@ -330,7 +330,7 @@ describe("over a whole session", () => {
     ]);
   });
 
-  it("nothing of the kind is sent to a client that did not ask", async () => {
+  it("no such message is sent to a client that did not request it", async () => {
     await using client = new MemorySession();
     await client.call("codex", { prompt: "!say ok" });
     expect([client.notified("notifications/progress"), client.notified("notifications/message")]).toEqual([[], []]);

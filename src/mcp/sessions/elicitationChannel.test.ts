@@ -121,7 +121,7 @@ describe("a client that supports questions", () => {
     expect(await decisions[1]).toEqual({ kind: "denied", by: "elicitation" });
   });
 
-  it("that answers with an error has denied, and the reason says so", async () => {
+  it("that answers with an error counts as a denial, and the reason says so", async () => {
     await using step = new Doorstep();
     const decision = step.ask("one");
     await step.received();
@@ -189,7 +189,7 @@ describe("a client that answers before a person can have read the question", () 
     expect(await answered(step, result, afterMs)).toEqual(expected);
   });
 
-  it("is not asked again: from the next question on the fallback decides", async () => {
+  it("is not asked again: the fallback decides further questions", async () => {
     await using step = new Doorstep({ fallback: "auto-within-policy" });
     expect(await answered(step, { action: "cancel" }, 5)).toEqual(BY_ITSELF);
     expect(await step.ask("two")).toEqual({ kind: "approved", by: "fallback" });
@@ -197,7 +197,7 @@ describe("a client that answers before a person can have read the question", () 
     await step.receivedNothing();
   });
 
-  it("leaves the question to others under hold, and those that follow", async () => {
+  it("leaves this and further questions to others under hold", async () => {
     await using step = new Doorstep({ fallback: "hold" });
     void answered(step, { action: "decline" }, 5);
     await expect.poll(() => step.desk.pending()).toHaveLength(1);
@@ -227,7 +227,7 @@ describe("a client without support for questions", () => {
     ["auto-within-policy", { staysInSandbox: true }, { kind: "approved" }],
     ["auto-within-policy", { staysInSandbox: false }, { kind: "denied", reason: expect.stringContaining("leave the sandbox") }],
     ["deny", { staysInSandbox: true }, { kind: "denied", reason: expect.stringContaining("nobody can be asked") }],
-  ] as const)("leaves it to %s: with %j it is %j", async ([fallback, reach, decision]) => {
+  ] as const)("leaves the decision to %s: with %j it is %j", async ([fallback, reach, decision]) => {
     await using step = new Doorstep({ canElicit: false, fallback });
     expect(await step.ask("one", reach)).toEqual({ ...decision, by: "fallback" });
     await step.receivedNothing();

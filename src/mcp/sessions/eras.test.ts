@@ -22,14 +22,14 @@ class Pipe implements AsyncDisposable {
   }
 }
 
-it("a client that looks for the newer era first, and falls back, is served as if it had not", async () => {
+it("a client that tries the newer era first and falls back is served like any other", async () => {
   await using pipe = new Pipe();
   expect(await pipe.ask("server/discover")).toMatchObject({ result: { supportedVersions: ["2026-07-28"], ttlMs: expect.any(Number) } });
   expect(await pipe.session.initialize("2025-06-18")).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
   expect((await pipe.session.request("tools/list"))["result"]).toEqual({ tools: expect.any(Array) });
 });
 
-it("the newer era is not to be had by a handshake", async () => {
+it("the newer era cannot be negotiated by a handshake", async () => {
   await using pipe = new Pipe();
   expect(await pipe.session.initialize("2026-07-28")).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
 });
@@ -80,7 +80,7 @@ it("`notifications/cancelled` ends a request of either era, which is not answere
   expect(session.received.filter((message) => "result" in message && [1, 2, 3].includes(Number(message["id"])))).toEqual([]);
 });
 
-it("a channel that is gone ends the requests that stand for themselves, and no others", async () => {
+it("a lost connection ends the requests without a session, and no others", async () => {
   await using pipe = new Pipe();
   await pipe.session.initialize();
   const { session } = pipe;
@@ -98,7 +98,7 @@ it("a channel that is gone ends the requests that stand for themselves, and no o
   expect(session.received.filter(({ id }) => id === 2)).toEqual([]);
 });
 
-it("a claim that is wrong is refused, and the channel goes on", async () => {
+it("wrong data about the sender is refused, and the connection continues", async () => {
   await using pipe = new Pipe();
   const wrong = { "io.modelcontextprotocol/protocolVersion": "2030-01-01", "io.modelcontextprotocol/clientCapabilities": {} };
   expect(await pipe.session.request("tools/list", { _meta: wrong })).toMatchObject({

@@ -17,7 +17,7 @@ async function decide(agent: MemoryAgent, id: string, decision: ApprovalDecision
 it.for([
   ["declines by itself", { elicitation: {} }],
   ["cannot be asked", {}],
-] as const)("under hold, a client that %s is told what waits, and others answer it", async ([, capabilities]) => {
+] as const)("under hold, a client that %s gets the open questions, and others answer them", async ([, capabilities]) => {
   await using agent = new MemoryAgent({ approvalFallback: "hold" });
   await using client = new MemorySession({ agent });
   const asked = client.answerQuestions({ action: "cancel" });

@@ -17,7 +17,7 @@ describe("a client's description of itself", () => {
   });
 
   it.for([[undefined], [{}], [{ elicitation: true }], [{ elicitation: null }], [[]]] as const)(
-    "does not count as able to be asked with the capabilities %j",
+    "does not support questions with the capabilities %j",
     ([capabilities]) => {
       expect(readHandshake({ protocolVersion: "2025-11-25", capabilities, clientInfo: CLIENT })).toEqual({
         revision: "2025-11-25",

@@ -60,7 +60,7 @@ describe("tools/call", () => {
     expect(await client.call(name, {})).toEqual(unknownTool(name));
   });
 
-  it("of a tool of another set names the set; codex-original says what Codex said", async () => {
+  it("of a tool of another set names the set; codex-original answers as Codex did", async () => {
     await using client = new MemorySession();
     expect(valueAt(await client.call("codex-exec", {}), "content.0.text")).toBe(
       "Unknown tool 'codex-exec'. It is in the set extras, which this server was not started with (--tools).",
@@ -80,7 +80,7 @@ describe("tools/call", () => {
 });
 
 describe("logging/setLevel", () => {
-  it("takes MCP's levels", async () => {
+  it("accepts MCP's levels", async () => {
     await using client = new MemorySession();
     expect((await client.request("logging/setLevel", { level: "warning" }))["result"]).toEqual({});
     expect(client.session.logLevel).toBe("warning");

@@ -21,7 +21,7 @@ describe("the handshake", () => {
     ]);
   });
 
-  it("may come again, from another client behind the same gateway, which is then the one that is spoken to", async () => {
+  it("may be repeated by another client behind the same gateway, which then counts as the client", async () => {
     await using client = new MemorySession();
     await client.initialize("2025-06-18");
     await client.request("logging/setLevel", { level: "debug" });
@@ -34,7 +34,7 @@ describe("the handshake", () => {
     ]);
   });
 
-  it("that comes again does not disturb the calls of the first", async () => {
+  it("that is repeated does not affect the calls of the first client", async () => {
     await using client = new MemorySession();
     await client.initialize();
     client.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "codex", arguments: { prompt: "!delay 50\n!say done" } } });
@@ -86,7 +86,7 @@ describe("batches", () => {
     jsonrpc: "2.0",
   };
 
-  it("are served once 2025-03-26 was agreed on", async () => {
+  it("are served after 2025-03-26 was negotiated", async () => {
     await using client = new MemorySession();
     await client.initialize("2025-03-26");
     client.send(BATCH);
@@ -96,7 +96,7 @@ describe("batches", () => {
     ]);
   });
 
-  it("run whole turns, whose events come on their own before the array", async () => {
+  it("run whole turns, whose events are sent separately before the array", async () => {
     await using client = new MemorySession();
     await client.initialize("2025-03-26");
     const call = (id: number, text: string) => ({

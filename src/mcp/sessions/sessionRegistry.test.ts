@@ -82,7 +82,7 @@ it("an ended session is remembered as ended, its calls are interrupted and its c
   });
 });
 
-it("an unused one ends after its time; one with a stream or a running call does not", async () => {
+it("an unused session ends after its time limit; one with a stream or a running call does not", async () => {
   const { sessions, clock, ended, open } = registry();
   open("idle");
   const streaming = open("streaming");
@@ -116,14 +116,14 @@ it("a session is attended while its client is connected, and a minute after its 
   expect([streaming, awaited, attendedAt(21 * MINUTE - 1), attendedAt(21 * MINUTE)]).toEqual([true, true, true, false]);
 });
 
-it("a session that is over, or never was, is not attended", () => {
+it("a session that is over or never existed is not attended", () => {
   const { sessions, open } = registry();
   const ended = open("s1");
   sessions.end(ended, "over");
   expect([sessions.isAttended(ended.caller.sessionId), sessions.isAttended("unknown" as SessionId)]).toEqual([false, false]);
 });
 
-it("a clock that jumps back ends nothing", () => {
+it("no session ends when the clock jumps back", () => {
   const { sessions, clock, open } = registry();
   open();
   clock.now = -1_000 * MINUTE;
@@ -131,7 +131,7 @@ it("a clock that jumps back ends nothing", () => {
   expect(sessions.size).toEqual(1);
 });
 
-it("past the limit a new one is refused, unless one that was barely used can make way", () => {
+it("beyond the limit a new session is refused, unless a barely used one can be closed", () => {
   const { sessions, open } = registry({ sessions: 2 });
   const [first, second] = [open("first"), open("second")];
   for (const used of [first, second]) used.requests = 2;
@@ -157,7 +157,7 @@ it("a principal that comes when another has all it can get is served at once", (
   openUsed(BOB);
 });
 
-it("only one's own barely used sessions make way, unless one has none at all", () => {
+it("only a principal's own barely used sessions are closed for it, unless it has no session", () => {
   const { sessions, open } = registry({ sessions: 2 });
   for (const id of ["of ada", "also of ada"]) open(id).requests = 2;
   open("of bob", BOB).requests = 1;
@@ -180,7 +180,7 @@ it("closing ends every session", async () => {
   });
 });
 
-it("gives up the calls of a client whose connection broke and who did not come back within a minute, once", async () => {
+it("gives up the calls of a client, once, if its connection broke and it did not return within a minute", async () => {
   const { sessions, clock, work, open } = registry();
   const session = open();
   session.connection.awaited = true;

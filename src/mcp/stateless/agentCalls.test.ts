@@ -34,7 +34,7 @@ async function asked(client: StatelessClient, args: Readonly<Record<string, unkn
 }
 
 describe("a call", () => {
-  it("whose turn has no questions is answered with what became of it", async () => {
+  it("whose turn has no questions gets the turn's result", async () => {
     await using client = new StatelessClient();
     const answer = await client.call({ prompt: "!say hello" });
     expect(resultIn(answer)).toEqual(complete(completed(threadIn(answer), "hello")));
@@ -50,7 +50,7 @@ describe("a call", () => {
     expect(await client.ask("tools/call", params)).toMatchObject({ error: { code } });
   });
 
-  it("with arguments that are wrong has a result that says so", async () => {
+  it("with wrong arguments has a result that says so", async () => {
     await using client = new StatelessClient();
     const answer = await client.call({});
     const why = "Failed to parse configuration for Codex tool: missing field `prompt`";
@@ -71,7 +71,7 @@ describe("a call", () => {
     expect([toldBefore, client.told.length]).toEqual([progress.length, progress.length]);
   });
 
-  it("gets log messages from the level on that it names itself", async () => {
+  it("gets log messages from the level that it names", async () => {
     await using client = new StatelessClient();
     const level = (logLevel: string) => ({ meta: { "io.modelcontextprotocol/logLevel": logLevel } });
     await client.call({ prompt: "!status 400 no" }, level("error"));
@@ -101,7 +101,7 @@ describe("a call", () => {
 });
 
 describe("a call with a question", () => {
-  it("is answered with it, and goes on in the same turn when it is repeated with the answer", async () => {
+  it("gets the question as its result, and continues the same turn when it is repeated with the answer", async () => {
     await using client = new StatelessClient();
     const first = await client.call(ASKING, { id: 7 });
     expect(resultIn(first)).toEqual({
@@ -130,7 +130,7 @@ describe("a call with a question", () => {
     expect(made(client)).toEqual(["made.txt"]);
   });
 
-  it("that is denied with a reason goes on without", async () => {
+  it("that is denied with a reason continues without the command", async () => {
     await using client = new StatelessClient();
     const { requestState } = await asked(client, ASKING);
     const inputResponses = { "approval-1": { action: "accept", content: { decision: "denied", reason: "not today" } } };
@@ -153,7 +153,7 @@ describe("a call with a question", () => {
     }
   });
 
-  it("asks several at once, each under a key of its own, and takes answers one by one", async () => {
+  it("asks several questions at once, each under its own key, and accepts answers one by one", async () => {
     await using client = new StatelessClient();
     const { requestState, requests } = await asked(client, ASKING_TWICE);
     const keys = Object.keys(requests);
@@ -169,7 +169,7 @@ describe("a call with a question", () => {
     expect(made(client)).toEqual(["a.txt", "b.txt"]);
   });
 
-  it("that its client declines at once is denied, not as a person's no, and the next ones are not put to it", async () => {
+  it("that its client declines at once is denied, but not by a person, and the client is not asked again", async () => {
     await using client = new StatelessClient();
     const args = { ...ASKING, prompt: "!shell touch one.txt\n!shell touch two.txt" };
     const { requestState } = await asked(client, args);
@@ -237,7 +237,7 @@ describe("a call with a question", () => {
     expect(answer).toMatchObject({ error: { code: -32602, message: expect.stringContaining("expired") } });
   });
 
-  it("is not put to a client that cannot be asked: the strategy for those decides", async () => {
+  it("is not sent to a client without support for questions: the fallback decides", async () => {
     await using client = new StatelessClient();
     const args = { prompt: "!escalate touch escaped.txt", "approval-policy": "on-request", sandbox: "read-only" };
     expect(resultIn(await client.call(args, { capabilities: {} }))).toMatchObject({
@@ -247,14 +247,14 @@ describe("a call with a question", () => {
     expect(made(client)).toEqual([]);
   });
 
-  it("is decided without its client when that comes back unable to be asked", async () => {
+  it("is decided without its client if that returns without support for questions", async () => {
     await using client = new StatelessClient();
     const { requestState } = await asked(client, ASKING);
     const answer = await client.call(ASKING, { capabilities: {}, rest: { requestState } });
     expect(resultIn(answer)).toMatchObject({ resultType: "complete", structuredContent: { content: "done" } });
   });
 
-  it("of a client that takes only addresses is not put to it as a form", async () => {
+  it("is not sent as a form to a client that supports only URLs", async () => {
     await using client = new StatelessClient();
     const answer = await client.call(ASKING, { capabilities: { elicitation: { url: {} } } });
     expect(resultIn(answer)).toMatchObject({ resultType: "complete" });
@@ -262,7 +262,7 @@ describe("a call with a question", () => {
 });
 
 describe("a client that goes away", () => {
-  it("before it was asked ends the turn", async () => {
+  it("before the question ends the turn", async () => {
     await using client = new StatelessClient();
     const abort = new AbortController();
     const call = client.call({ prompt: "!hang" }, { signal: abort.signal, meta: { progressToken: 1 } });
@@ -273,7 +273,7 @@ describe("a client that goes away", () => {
     await client.agent.open.settle();
   });
 
-  it("after it was asked ends nothing, and neither does one that asks again and goes", async () => {
+  it("after the question ends nothing, also if it repeats the call and leaves again", async () => {
     await using client = new StatelessClient();
     const first = new AbortController();
     const answer = await client.call(ASKING, { signal: first.signal });
@@ -287,7 +287,7 @@ describe("a client that goes away", () => {
     expect(resultIn(await client.call(ASKING, { rest }))).toMatchObject({ structuredContent: { content: "done" } });
   });
 
-  it("after it has answered ends the turn", async () => {
+  it("after its answer ends the turn", async () => {
     await using client = new StatelessClient();
     const args = { ...ASKING, prompt: `${ASKING.prompt}\n!hang` };
     const { requestState } = await asked(client, args);
@@ -301,7 +301,7 @@ describe("a client that goes away", () => {
   });
 });
 
-it("calls that are abandoned are bounded, leave no turn behind past the limit, and keep no other principal waiting", async () => {
+it("abandoned calls are limited, leave no turn behind beyond the limit, and delay no other principal", async () => {
   const turns: Turn[] = [];
   await using client = new StatelessClient({
     action: async () => {

@@ -22,12 +22,12 @@ describe("a request's data about its sender", () => {
     });
   });
 
-  it("needs no more than the version and the capabilities", () => {
+  it("needs only the version and the capabilities", () => {
     const least = { [META.protocolVersion]: "2026-07-28", [META.clientCapabilities]: {} };
     expect(readClaim({ _meta: least })).toMatchObject({ capabilities: {}, extensions: {}, logLevel: undefined });
   });
 
-  it.each([undefined, null, "acme", {}, { name: 1 }])("does not tell who it is with %j, and is taken all the same", (info) => {
+  it.each([undefined, null, "acme", {}, { name: 1 }])("does not name its sender with %j, and is accepted nevertheless", (info) => {
     expect(readClaim({ _meta: { ...WHOLE, [META.clientInfo]: info } }).client).toBeUndefined();
   });
 

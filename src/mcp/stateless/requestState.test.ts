@@ -21,16 +21,16 @@ it.each<[string, Partial<Binding>]>([
   expect(states.open(states.seal("c1", { ...CALL, until: LATER }), { ...CALL, ...change })).toEqual("not valid");
 });
 
-it("it expires, with the questions it was given out for", () => {
+it("it expires together with its questions", () => {
   const states = new RequestStates();
   expect(states.open(states.seal("c1", { ...CALL, until: 1_000 }), CALL, 1_001)).toEqual("expired");
 });
 
-it("one of a restarted server is recognised", () => {
+it("a state of a restarted server is recognised", () => {
   expect(new RequestStates().open(new RequestStates().seal("c1", { ...CALL, until: LATER }), CALL)).toEqual("of an earlier server");
 });
 
-it("nothing in it can be changed, and nothing else is one", () => {
+it("a changed state is invalid, and so is any other text", () => {
   const states = new RequestStates();
   const state = states.seal("c1", { ...CALL, until: LATER });
   const server = state.split(".")[1];

@@ -81,7 +81,7 @@ it("a cancelled request gets nothing more, and is forgotten", async () => {
   expect(heard).toHaveLength(1);
 });
 
-it("there are only so many at once", () => {
+it("the number of subscriptions is limited", () => {
   const subscriptions = new Subscriptions();
   for (let at = 0; at < 1_024; at++) subscriptions.open(reader(at).request, []);
   expect(() => subscriptions.open(reader(0).request, [])).toThrow("1024 subscriptions are open already");

@@ -61,7 +61,7 @@ async function until(
 }
 
 describe("a call of a client that takes tasks", () => {
-  it("is answered at once when it is over soon", async () => {
+  it("is answered at once if it ends soon", async () => {
     await using client = new StatelessClient();
     expect(resultIn(await client.call({}, ASKS))).toMatchObject({ resultType: "complete", isError: true });
     const turn = new Turn(newThreadId(), turnIdOf("0"), { text: "" });
@@ -71,7 +71,7 @@ describe("a call of a client that takes tasks", () => {
     expect(resultIn(await failing.call({ prompt: "" }, ASKS))).toMatchObject({ ...result, resultType: "complete", _meta: SERVER });
   });
 
-  it("becomes a task when it lasts, which tells what it does and in the end what came of it", async () => {
+  it("becomes a task if it takes long; the task has its progress and finally its result", async () => {
     await using client = new StatelessClient();
     const handle = resultIn(await client.call({ prompt: "!shell sleep 2" }, { ...ASKS, meta: { progressToken: 1 } }));
     const taskId = String(handle["taskId"]);
@@ -92,7 +92,7 @@ describe("a call of a client that takes tasks", () => {
     expect(new Set(client.told.map(({ method }) => method))).toEqual(new Set(["notifications/progress"]));
   });
 
-  it("with a question becomes one that waits for the answer, and goes on with it", async () => {
+  it("with a question becomes a task that waits for the answer and then continues", async () => {
     await using client = new StatelessClient();
     const taskId = await beginAsking(client);
     const asking = resultIn(await get(client, taskId));
@@ -111,7 +111,7 @@ describe("a call of a client that takes tasks", () => {
     expect(readdirSync(client.agent.folder)).toContain("made.txt");
   });
 
-  it("with several questions takes their answers one by one", async () => {
+  it("with several questions accepts their answers one by one", async () => {
     await using client = new StatelessClient();
     const taskId = await begin(client, { ...ASKING, prompt: "!both touch a.txt || touch b.txt\n!-\n!say finished" });
     for (let answered = 0; answered < 2; answered++) {
@@ -132,13 +132,13 @@ describe("a call of a client that takes tasks", () => {
     expect(await client.ask("tasks/cancel", { taskId }, ASKS)).toEqual({ result: { resultType: "complete", _meta: SERVER } });
   });
 
-  it("that fails is a task that completed, with a result that says so", async () => {
+  it("that fails is a completed task whose result says so", async () => {
     await using client = new StatelessClient();
     const taskId = await begin(client, { prompt: "!shell sleep 2\n!status 400 no" });
     expect(await until(client, taskId, "completed")).toMatchObject({ result: { isError: true } });
   });
 
-  it("goes on when the client is gone, once it is a task; before that it ends", async () => {
+  it("continues without its client once it is a task; before that it ends", async () => {
     await using client = new StatelessClient();
     const kept = new AbortController();
     const handle = resultIn(await client.call(ASKING, { ...ASKS, signal: kept.signal }));
@@ -150,7 +150,7 @@ describe("a call of a client that takes tasks", () => {
     expect(resultIn(await call)).toMatchObject({ isError: true });
   });
 
-  it("is answered as for other clients when no task can be kept", async () => {
+  it("is answered as for other clients if no task can be stored", async () => {
     using full = tempHome();
     writeFileSync(path.join(full.path, "mcp-server"), "in the way");
     await using client = new StatelessClient({ tasksIn: full.path });
@@ -160,7 +160,7 @@ describe("a call of a client that takes tasks", () => {
 });
 
 describe("a task", () => {
-  it("of another principal is not there", async () => {
+  it("of another principal is not found", async () => {
     await using client = new StatelessClient();
     const taskId = await beginAsking(client, "ada");
     for (const method of ["tasks/get", "tasks/cancel", "tasks/update"])
@@ -178,12 +178,12 @@ describe("a task", () => {
   it.each([
     ["an id that nobody has", { taskId: "nothing" }, UNKNOWN],
     ["no id", {}, { error: { code: -32602, message: "tasks/get: `taskId` must be a string" } }],
-  ])("is not there for %s", async (_, params, answer) => {
+  ])("is not found for %s", async (_, params, answer) => {
     await using client = new StatelessClient();
     expect(await client.ask("tasks/get", params, ASKS)).toEqual(answer);
   });
 
-  it("is nothing to clients that do not declare the extension", async () => {
+  it("is not visible to clients that do not declare the extension", async () => {
     await using client = new StatelessClient();
     for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
       expect(await client.ask(method, { taskId: "x", inputResponses: {} })).toMatchObject({
@@ -193,12 +193,12 @@ describe("a task", () => {
       expect(await client.ask(method, {}, ASKS)).toMatchObject({ error: { code: -32601 } });
   });
 
-  it("needs answers that are an object", async () => {
+  it("accepts only an object as answers", async () => {
     await using client = new StatelessClient();
     expect(await client.ask("tasks/update", { taskId: "x" }, ASKS)).toMatchObject({ error: { code: -32602 } });
   });
 
-  it("that ended is there for the next server, and one that was interrupted says so", async () => {
+  it("that ended is known to the next server, also if it was interrupted", async () => {
     using home = tempHome();
     let finished = "";
     let stopped = "";
@@ -219,7 +219,7 @@ describe("a task", () => {
     expect(await later.ask("tasks/cancel", { taskId: stopped }, ASKS)).toEqual({ result: { resultType: "complete", _meta: SERVER } });
   });
 
-  it("that goes on in another process of the server is known, and must be asked there", async () => {
+  it("that runs in another process of the server is known, and must be requested there", async () => {
     using home = tempHome();
     await using here = new StatelessClient({ codexHome: home.path });
     await using there = new StatelessClient({ codexHome: home.path });
@@ -232,7 +232,7 @@ describe("a task", () => {
 });
 
 describe("a client that listens to its tasks", () => {
-  it("gets the state of each at once, then every change, under the id of its request", async () => {
+  it("gets the state of each task at once, then every change, under the id of its request", async () => {
     await using client = new StatelessClient();
     const taskId = await beginAsking(client);
     const abort = new AbortController();
@@ -256,7 +256,7 @@ describe("a client that listens to its tasks", () => {
     expect(client.told.length).toBe(told);
   });
 
-  it("gets nothing about tasks of others, and nothing without the extension", async () => {
+  it("gets nothing about other principals' tasks, and nothing without the extension", async () => {
     await using client = new StatelessClient();
     const taskId = await beginAsking(client, "ada");
     const listen = (options: object) => client.ask("subscriptions/listen", { notifications: { taskIds: [taskId] } }, options);
@@ -273,14 +273,14 @@ describe("a client that listens to its tasks", () => {
   });
 
   it.each([{}, { notifications: [] }, { notifications: { taskIds: "all" } }, { notifications: { taskIds: [5] } }])(
-    "is told when %j cannot be understood",
+    "gets an error for the invalid filter %j",
     async (params) => {
       await using client = new StatelessClient();
       expect(await client.ask("subscriptions/listen", params, ASKS)).toMatchObject({ error: { code: -32602 } });
     },
   );
 
-  it("is released when the server ends, even if it arrives late", async () => {
+  it("gets its result when the server ends, even if it arrives late", async () => {
     await using client = new StatelessClient();
     const listening = client.ask("subscriptions/listen", { notifications: { toolsListChanged: true } }, { id: 1 });
     await eventually("the acknowledgement", () => client.told[0]);
@@ -294,7 +294,7 @@ describe("a client that listens to its tasks", () => {
   });
 });
 
-it("one principal has all the tasks it can have, and another one's call still becomes a task", async () => {
+it("a principal that uses its whole share of tasks does not keep another one's call from becoming a task", async () => {
   const store: TaskStore = { keep: async () => {}, find: async () => undefined, drop: async () => {} };
   const registry = new TaskRegistry({ store, changed: () => {}, report: () => {} });
   const adopt = (owner: string) => registry.adopt(unending(), { owner, ifLost: {}, inlineMs: 0, signal: new AbortController().signal });

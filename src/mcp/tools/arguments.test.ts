@@ -116,7 +116,7 @@ describe("bad arguments are refused in Codex's words", () => {
 });
 
 describe("arguments of our own tools", () => {
-  it("may be lists, whole numbers, and yes or no", () => {
+  it("may be lists, whole numbers and booleans", () => {
     const exec = { command: ["ls", "-l"], timeoutMs: 3_600_000 };
     const threads = { action: "list", limit: 1, archived: false };
     expect([parseArguments(exec, execTool), parseArguments(threads, threadsTool)]).toEqual([exec, threads]);
@@ -131,11 +131,11 @@ describe("arguments of our own tools", () => {
     [{ command: [], timeoutMs: 0.5 }, "`timeoutMs`: invalid type: floating point `0.5`, expected a whole number"],
     [{ command: [], timeoutMs: 0 }, "`timeoutMs`: invalid value: integer `0`, expected a whole number from 1 to 3600000"],
     [{ command: [], timeoutMs: 3_600_001 }, "`timeoutMs`: invalid value: integer `3600001`, expected a whole number from 1 to 3600000"],
-  ] as const)("%j is complained about with the tool and the argument: %s", ([args, complaint]) => {
+  ] as const)("%j is refused with the tool and the argument: %s", ([args, complaint]) => {
     expect(complaintOf(() => parseArguments(args, execTool))).toBe(`codex-exec: ${complaint}`);
   });
 
-  it("a yes or no is neither a word nor a number", () => {
+  it("a boolean is neither a string nor a number", () => {
     const complaints = ["yes", 1].map((archived) => complaintOf(() => parseArguments({ action: "list", archived }, threadsTool)));
     expect(complaints).toEqual([
       'codex-threads: `archived`: invalid type: string "yes", expected a boolean',
@@ -144,7 +144,7 @@ describe("arguments of our own tools", () => {
   });
 });
 
-describe("of today's `codex`, a wrong argument is refused with its name, what came and what was expected", () => {
+describe("a wrong argument of the current `codex` is refused with its name, its value and the expected type", () => {
   it.for([
     [{ prompt: 5 }, "`prompt`: invalid type: integer `5`, expected a string"],
     [{ prompt: "go", cwd: ["/x"] }, "`cwd`: invalid type: sequence, expected a string"],
@@ -173,7 +173,7 @@ describe("of several faults", () => {
     ]);
   });
 
-  it("a missing one comes last", () => {
+  it("a missing argument is named last", () => {
     expect(complaintAbout({ config: "a" })).toBe(`${PREFIX}invalid type: string "a", expected a map`);
   });
 });
@@ -181,7 +181,7 @@ describe("of several faults", () => {
 describe("arguments that a tool does not know", () => {
   const refused = (args: unknown) => complaintOf(() => parseArguments(args, codexTool));
 
-  it("are refused by name, with those that it knows", () => {
+  it("are refused by name, with the known ones", () => {
     const known = Object.keys(codexTool.inputSchema.properties).map((name) => `\`${name}\``);
     expect(refused({ prompt: "go", pictures: ["a.png"] })).toBe(`${PREFIX}unknown field \`pictures\`, expected one of ${known.join(", ")}`);
     expect(complaintOf(() => parseArguments({ path: "." }, modelsTool))).toBe("codex-models: unknown field `path`, there are no fields");
@@ -193,12 +193,12 @@ describe("arguments that a tool does not know", () => {
     expect(refused({ prompt: "go", constructor: 1 })).toContain("unknown field `constructor`");
   });
 
-  it("are declared to be none", () => {
+  it("are excluded by the schema, except in codex-original", () => {
     expect([codexTool, codexOriginalTool].map(({ inputSchema }) => inputSchema.additionalProperties)).toEqual([false, undefined]);
   });
 
   it.for(INJECTED_ARGUMENTS.map(({ name, client, source }) => [name, client, source] as const))(
-    "but for `%s`, which %s adds (%s): it is passed over and named",
+    "except `%s`, which %s adds (%s): it is ignored and reported",
     ([name]) => {
       const sent = { prompt: "go", [name]: { any: "thing" } };
       expect(parseArguments(sent, codexTool)).toEqual({ prompt: "go" });
@@ -217,12 +217,12 @@ describe("arguments that a tool does not know", () => {
 });
 
 describe("null", () => {
-  it("is the same as nothing, for known and unknown arguments", () => {
+  it("counts as absent, for known and unknown arguments", () => {
     expect(parseArguments({ prompt: "go", cwd: null, sandbox: null, nonsense: null }, codexTool)).toEqual({ prompt: "go" });
     expect(parseArguments({ command: ["ls"], cwd: null }, execTool)).toEqual({ command: ["ls"] });
   });
 
-  it("for an argument that is needed makes it a missing one", () => {
+  it("for a required argument counts as missing", () => {
     expect(complaintOf(() => parseArguments({ prompt: null }, codexTool))).toBe(`${PREFIX}missing field \`prompt\``);
   });
 });
@@ -248,7 +248,7 @@ describe("an argument of another tool", () => {
     ["codex-review", { "approval-policy": "never" }, "This tool only reads, and never asks; `codex` can change files."],
     ["openoxide", { workingDirectory: "/x" }, "Its name here is `cwd`."],
     ["openoxide-reply", { threadId: "x" }, "Its name here is `thread_id`."],
-  ] as const)("%s with %j is told what to use", async ([name, args, advice]) => {
+  ] as const)("%s with %j names what to use instead", async ([name, args, advice]) => {
     const [tool] = await Promise.all(
       toolsOf(["codex", "openoxide"])
         .filter(({ declaration }) => declaration.name === name)
@@ -260,14 +260,14 @@ describe("an argument of another tool", () => {
     expect(complaint.endsWith(advice), complaint).toBe(true);
   });
 
-  it("`sessionId`, which clients add by themselves, is passed over and named", () => {
+  it("`sessionId`, which clients add by themselves, is ignored and reported", () => {
     expect(parseArguments({ prompt: "x", sessionId: "y" }, codexTool)).toEqual({ prompt: "x" });
     expect(remarkOnInjected({ prompt: "x", sessionId: "y" }, codexTool.inputSchema.properties)).toEqual([
       "Ignored, since clients add it to every call: `sessionId`.",
     ]);
   });
 
-  it("is unknown is refused as before", () => {
+  it("which is unknown is refused as usual", () => {
     expect(complaintOf(() => parseArguments({ prompt: "x", nonsense: 1 }, codexTool))).toMatch(/`wait`$/);
   });
 });
@@ -279,7 +279,7 @@ describe("a thread id that is none", () => {
     ["codex-steer", { prompt: "x" }],
     ["codex-manage", { action: "stop" }],
     ["codex-threads", { action: "read" }],
-  ] as const)("is refused by %s with where ids are", async ([tool, args]) => {
+  ] as const)("is refused by %s, with where to find ids", async ([tool, args]) => {
     await using client = new MemorySession();
     const result = await client.call(tool, { ...args, threadId: "abc" });
     expect([valueAt(result, "isError"), valueAt(result, "content.0.text")]).toEqual([

@@ -7,7 +7,7 @@ it("the default list without output schemas has at most 2,000 tokens", () => {
   expect(JSON.stringify(shown).length / 4).toBeLessThanOrEqual(2_000);
 });
 
-it("the instructions fit the limit of clients, and name only existing tools", () => {
+it("the instructions are within the limit of clients, and name only existing tools", () => {
   expect(INSTRUCTIONS.length).toBeLessThanOrEqual(2_048);
   const names = declarationsOf(toolsOf(["codex"])).map(({ name }) => name);
   const named = new Set([...INSTRUCTIONS.matchAll(/`(codex[a-z-]*)`/g)].map(([, name]) => name));
@@ -15,7 +15,7 @@ it("the instructions fit the limit of clients, and name only existing tools", ()
   expect(names.filter((name) => !named.has(name))).toEqual([]);
 });
 
-it("only the tools for plan modes have a read-only hint", () => {
+it("only tools for plan modes have a read-only hint", () => {
   const hinted = declarationsOf(toolsOf(["codex"])).filter(({ annotations }) => annotations?.readOnlyHint);
   expect(hinted.map(({ name }) => name)).toEqual(["codex-query", "codex-review", "codex-wait", "codex-threads"]);
 });

@@ -24,7 +24,7 @@ const ANSWER = [
 ];
 
 describe("a call", () => {
-  it("opens a thread, shows the turn as it happens, and ends with its answer; nothing comes afterwards", async () => {
+  it("opens a thread, shows the turn as it happens, and ends with its answer, after all events", async () => {
     await using client = new MemorySession();
     const result = await client.call("codex", { prompt: "!say ok" }, "call");
     expect(result).toEqual(completed(threadOf(result), "ok"));
@@ -114,7 +114,7 @@ describe("a call that is refused has no thread", () => {
   });
 });
 
-it("what the client added to the arguments is ignored and named; what the model made up is refused", async () => {
+it("arguments that the client added are ignored and reported; those that the model invented are refused", async () => {
   await using client = new MemorySession();
   const added = await client.call("codex", { prompt: "!say ok", toolCallId: "call_1", wait_for_previous: true });
   expect(added).toMatchObject({
@@ -165,7 +165,7 @@ describe("the second text of a result names the thread", () => {
 });
 
 describe("the folder of a call", () => {
-  it("must exist and be one, before a thread is opened", async () => {
+  it("must be an existing folder before a thread is opened", async () => {
     await using client = new MemorySession();
     const { folder } = client.agent;
     writeFileSync(path.join(folder, "notes.txt"), "");
@@ -193,7 +193,7 @@ describe("a server that was started in the home folder", () => {
   const REFUSED =
     /^No `cwd` was named, and this server was started in .*Name the folder to work in as `cwd`, or ask with `sandbox: read-only`\./;
 
-  it("writes there only where that was asked for", async () => {
+  it("writes there only if the call names that folder", async () => {
     await using agent = new MemoryAgent({ startsAtHome: true });
     await using client = new MemorySession({ agent });
     const ask = (args: object) => client.call("codex", { prompt: "!say ok", ...args });
@@ -203,7 +203,7 @@ describe("a server that was started in the home folder", () => {
     expect(await ask({})).toMatchObject({ structuredContent: { content: "ok" } });
   });
 
-  it("says where the last threads worked, or where its client works", async () => {
+  it("suggests the folders of the last threads, or of its client", async () => {
     await using agent = new MemoryAgent({ startsAtHome: true });
     const project = path.join(agent.folder, "project");
     mkdirSync(project);
@@ -221,7 +221,7 @@ describe("a server that was started in the home folder", () => {
     expect(await answer).toEqual(refused(expect.stringMatching(/Your client works in: \/work space\.$/)));
   });
 
-  it("is content with a folder that was chosen by --cd, and with any for the tools of Codex 0.92.0", async () => {
+  it("accepts a folder that --cd names, and any folder for the tools of Codex 0.92.0", async () => {
     await using chosen = new MemoryAgent({ startsAtHome: true, cwd: "." });
     await using agent = new MemoryAgent({ startsAtHome: true });
     const write = { prompt: "!say ok", sandbox: "workspace-write" };

@@ -8,7 +8,7 @@ import { threadIdOf } from "../../lib/ids.js";
 const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 
 describe("a reply", () => {
-  it("goes on with the thread; its events belong to turn 0, 1, …", async () => {
+  it("continues the thread; its events belong to turn 0, 1, …", async () => {
     await using client = new MemorySession();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }, "first"));
     expect(await client.call("codex-reply", { threadId, prompt: "!say two" }, "second")).toEqual(completed(threadId, "two"));
@@ -44,7 +44,7 @@ describe("a reply", () => {
     expect(spokenOn(after, threadId)).toEqual(["user: !say one", "assistant: one", "user: !say two", "assistant: two"]);
   });
 
-  it("waits while another turn of the thread runs; each is answered by its own", async () => {
+  it("waits while another turn of the thread runs; each call gets its own answer", async () => {
     await using client = new MemorySession();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
     const replies = await Promise.all(["a", "b", "c"].map((word) => client.call("codex-reply", { threadId, prompt: `!say ${word}` })));

@@ -24,7 +24,7 @@ it.for([
   }).toEqual({ any: expected !== "none", deltas: expected === "all" });
 });
 
-it("codex-original sends them all to every client, unless the server is configured otherwise", async () => {
+it("codex-original sends all events to every client, unless the server is configured otherwise", async () => {
   expect(await shown("claude-code", { sets: ["codex-original"] })).toContain("agent_message_delta");
   expect(await shown("claude-code", { sets: ["codex-original"], events: "none" })).toEqual([]);
 });

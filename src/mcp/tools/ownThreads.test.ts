@@ -53,7 +53,7 @@ async function questionOn(stage: OwnToolsStage, subject: ApprovalSubject): Promi
 }
 
 describe("codex-threads", () => {
-  it("tells of each thread what runs on it and for how long, what it waits for, or that it is idle", async () => {
+  it("lists for each thread what runs on it and for how long, what it waits for, or that it is idle", async () => {
     await using stage = new OwnToolsStage();
     const idle = newThreadId();
     const { threadId: busy } = await runningTurn(stage);
@@ -72,7 +72,7 @@ describe("codex-threads", () => {
     ]);
   });
 
-  it("reads what was said on a thread, for those whose it is", async () => {
+  it("reads the messages of a thread for its owner", async () => {
     await using stage = new OwnToolsStage();
     const { threadId, outcome } = await stage.agent.begin(ASK, { text: "one" }, { turnId: turnIdOf("1") });
     await outcome;
@@ -88,7 +88,7 @@ describe("codex-threads", () => {
 });
 
 describe("codex-manage stop", () => {
-  it("ends the turn before it answers; a second one says that nothing runs", async () => {
+  it("ends the turn before it answers; a second call says that nothing runs", async () => {
     await using stage = new OwnToolsStage();
     const turn = await runningTurn(stage);
     const { threadId } = turn;
@@ -138,7 +138,7 @@ describe("codex-answer", () => {
     [form("name"), '{"name":"main"}', { name: "main" }],
     [form("name"), '{"other":"main"}', { name: '{"other":"main"}' }],
     [form("name", "host"), '{"name":"main","host":"h"}', { name: "main", host: "h" }],
-  ] as const)("words are filled into the form that asks for them", async ([subject, text, content]) => {
+  ] as const)("text is filled into a form with one field", async ([subject, text, content]) => {
     await using stage = new OwnToolsStage();
     const { request, decision } = await questionOn(stage, subject);
     await stage.call("codex-answer", { id: request.id, text }, ALICE);
@@ -151,7 +151,7 @@ describe("codex-answer", () => {
     [form("name"), {}, "Give `text`"],
     [form("name"), { decision: "approve" }, "needs a text answer"],
     [form("name", "host"), { text: "main" }, "has the fields name, host"],
-  ] as const)("what is no answer to %o leaves it open: %j", async ([subject, given, why]) => {
+  ] as const)("an invalid answer to %o leaves it open: %j", async ([subject, given, why]) => {
     await using stage = new OwnToolsStage();
     const { request } = await questionOn(stage, subject);
     expect(await stage.call("codex-answer", { id: request.id, ...given }, ALICE)).toEqual(refused(expect.stringContaining(why)));
@@ -175,7 +175,7 @@ describe("codex-answer", () => {
   it.for([
     ["approve", "it was approved with codex-answer"],
     ["abort", "it was aborted with codex-answer"],
-  ])("a second answer after %s is told how the question was settled and where to go on", async ([decision, how]) => {
+  ])("a second answer after %s learns how the question was settled and how to continue", async ([decision, how]) => {
     await using agent = new MemoryAgent({ approvalFallback: "hold" });
     await using client = new MemorySession({ agent });
     const held = await client.call("codex", { prompt: "!escalate true\n!hang", "approval-policy": "on-request" });

@@ -41,7 +41,7 @@ it("codex-wait gives them too, when the call ended before the review", async () 
   expect(findingsOf(await client.call("codex-wait", { threadId: threadOf(running) }))).toEqual(FINDINGS);
 });
 
-it("codex-wait gives them again when nothing runs any more, and none for what was said afterwards", async () => {
+it("codex-wait returns them again when nothing runs any more, but not after a later turn", async () => {
   await using client = new MemorySession();
   const threadId = threadOf(await review(client, SAID));
   const again = await client.call("codex-wait", { threadId });
@@ -50,7 +50,7 @@ it("codex-wait gives them again when nothing runs any more, and none for what wa
   expect(findingsOf(await client.call("codex-wait", { threadId }))).toBeUndefined();
 });
 
-it("a review that finds nothing has an empty list; what is no review has none, whatever it says", async () => {
+it("a review without findings has an empty list; other turns have none, whatever they say", async () => {
   await using client = new MemorySession();
   expect(findingsOf(await review(client, "!say Fine as it is."))).toEqual([]);
   expect(findingsOf(await client.call("codex", { prompt: SAID }))).toBeUndefined();

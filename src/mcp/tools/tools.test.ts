@@ -18,7 +18,7 @@ function told(text: string, structuredContent?: object): CallToolResult {
   return { content: [{ text, type: "text" }], ...(structuredContent && { structuredContent: { ...structuredContent } }) };
 }
 
-it("every tool that is listed is what is loaded for it", async () => {
+it("every listed tool is the one that is loaded for it", async () => {
   const listed = toolsOf(["codex", "extras"]);
   const loaded = await Promise.all(listed.map(({ load }) => load()));
   expect(loaded.map(declarationOf)).toEqual(listed.map(({ declaration }) => declaration));
@@ -62,7 +62,7 @@ it.for([
 });
 
 describe("the threads", () => {
-  it("of stdio are all that are kept, with the engine's own cursor", async () => {
+  it("of stdio are all stored ones, with the engine's own cursor", async () => {
     await using stage = new OwnToolsStage();
     const [first, second] = [newThreadId(), newThreadId()];
     stage.catalog.kept.push(first, second);
@@ -73,7 +73,7 @@ describe("the threads", () => {
     expect(await stage.call("codex-threads", { action: "list", cursor: "2" })).toEqual(told("No threads.", { threads: [] }));
   });
 
-  it("of a network caller are their own, page by page, and no page tells of the others", async () => {
+  it("of a network caller are its own, page by page, and no page reveals others", async () => {
     await using stage = new OwnToolsStage();
     const { kept } = stage.catalog;
     for (let at = 0; at < 60; at++) kept.push(newThreadId());
@@ -91,7 +91,7 @@ describe("the threads", () => {
     expect(found).toEqual(mine);
   });
 
-  it("are searched for in a limited number of pages at a time", async () => {
+  it("are searched in a limited number of pages at a time", async () => {
     await using stage = new OwnToolsStage();
     for (let at = 0; at < 100; at++) stage.catalog.kept.push(newThreadId());
     const answer = await stage.call("codex-threads", { action: "list", limit: 2 }, ALICE);
@@ -99,7 +99,7 @@ describe("the threads", () => {
     expect(stage.catalog.queries).toHaveLength(20);
   });
 
-  it("cursors are of use to their caller only", async () => {
+  it("a cursor works for its caller only", async () => {
     await using stage = new OwnToolsStage();
     const ids = [newThreadId(), newThreadId(), newThreadId()];
     stage.catalog.kept.push(...ids);
@@ -112,7 +112,7 @@ describe("the threads", () => {
       expect(wrong).toEqual(invalid);
   });
 
-  it("a fork is its caller's, and only who may use a thread can fork or archive it", async () => {
+  it("a fork belongs to its caller, and only callers who may use a thread can fork or archive it", async () => {
     await using stage = new OwnToolsStage();
     const id = await idleThread(stage);
     stage.catalog.kept.push(id);
@@ -192,7 +192,7 @@ describe("the account", () => {
     expect(await stage.call("codex-account", { action: "state" })).toEqual(told(text, state));
   });
 
-  it("has limits, as far as its provider tells them", async () => {
+  it("has limits, as far as its provider reports them", async () => {
     await using stage = new OwnToolsStage();
     const windows = {
       primary: { used_percent: 41.6, window_minutes: 300, resets_at: 1_790_000_000 },
@@ -212,7 +212,7 @@ describe("the account", () => {
     ]);
   });
 
-  it("is named only to who may change it", async () => {
+  it("is shown only to callers who may change it", async () => {
     await using stage = new OwnToolsStage();
     stage.services.account.current = { kind: "chatgpt", email: "a@b.c", plan: "pro" };
     expect(await stage.call("codex-account", { action: "state" }, ALICE)).toEqual(
@@ -221,7 +221,7 @@ describe("the account", () => {
     expect((await stage.call("codex-account", { action: "state" }, MANAGER)).structuredContent).toMatchObject({ email: "a@b.c" });
   });
 
-  it("takes a key, gives out a code to log in with, and logs out", async () => {
+  it("accepts a key, returns a login code, and logs out", async () => {
     await using stage = new OwnToolsStage();
     expect(await stage.call("codex-account", { action: "login", apiKey: KEY })).toEqual(told("Logged in with the API key."));
     expect(stage.services.account.current).toEqual({ kind: "apiKey", source: "memory" });
@@ -232,7 +232,7 @@ describe("the account", () => {
     expect(await stage.call("codex-account", { action: "logout" })).toEqual(told("Logged out."));
   });
 
-  it("is not changed by others on the network", async () => {
+  it("cannot be changed by other network callers", async () => {
     await using stage = new OwnToolsStage();
     for (const action of ["login", "device-login", "logout"])
       expect(await stage.call("codex-account", { action, apiKey: KEY }, ALICE)).toEqual(FOR_MANAGERS);
@@ -272,7 +272,7 @@ it("the models are listed with their properties", async () => {
   expect(await stage.call("codex-models", {})).toEqual(told("a (The A, default, low/high)\nb", { models }));
 });
 
-it("there is nothing to steer where no turn runs", async () => {
+it("steering is refused if no turn runs", async () => {
   await using stage = new OwnToolsStage();
   const unknown = newThreadId();
   for (const who of [undefined, ALICE])

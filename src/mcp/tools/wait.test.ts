@@ -46,7 +46,7 @@ function cost(result: unknown): number {
   return Math.max(String(texts).length, JSON.stringify(valueAt(result, "structuredContent")).length) / 4;
 }
 
-describe("a call whose patience ends", () => {
+describe("a call whose wait is over", () => {
   it("ends with what the turn is doing and what to do next; codex-wait gets the answer", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
@@ -77,7 +77,7 @@ describe("a call whose patience ends", () => {
     expect(saidBy(await client.call("codex-wait", { threadId: threadOf(running) }))).toBe("made");
   });
 
-  it("takes a wait of a year, and refuses a longer one and a negative one", async () => {
+  it("accepts a wait of a year, and refuses a longer one and a negative one", async () => {
     await using client = new Client();
     const result = await client.call("codex", { prompt: "!say soon", wait: 31_536_000 });
     expect(saidBy(result)).toBe("soon");
@@ -85,7 +85,7 @@ describe("a call whose patience ends", () => {
       expect(valueAt(await client.call("codex", { prompt: "!say no", wait }), "isError")).toBe(true);
   });
 
-  it("is the same with codex-review, whose findings come with the answer, as data", async () => {
+  it("ends in the same way with codex-review, whose findings come with the answer, as data", async () => {
     await using client = new Client();
     const instructions = HELD.replace("made", String.raw`- [P1] Leaks — a.ts:3-4\n  At once.`);
     const running = await client.call("codex-review", { target: "custom", instructions, wait: 0 });
@@ -107,7 +107,7 @@ describe("a call whose patience ends", () => {
 });
 
 describe("codex-wait", () => {
-  it("takes what was said before a tool was called for no answer", async () => {
+  it("does not return a message before a tool call as the answer", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
     const said = (role: string, type: string, text: string) => ({ type: "message", role, content: [{ type, text }] });
@@ -123,7 +123,7 @@ describe("codex-wait", () => {
     expect([statusOf(result), valueAt(result, "isError")]).toEqual(["interrupted", true]);
   });
 
-  it("gives the last answer again when nothing runs", async () => {
+  it("returns the last answer again if nothing runs", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
     // Otherwise a reply that lost its prompt would look answered.
@@ -140,7 +140,7 @@ describe("codex-wait", () => {
     ["of the call", {}, { "result-tokens": 150 }],
     ["of the server", { resultTokens: 150 }, {}],
     ["of the call, over the server's", { resultTokens: 100_000 }, { "result-tokens": 150 }],
-  ] as const)("gives the last answer within the budget %s, and says where the rest is", async ([, options, asked]) => {
+  ] as const)("returns the last answer within the budget %s, and says where the rest is", async ([, options, asked]) => {
     await using client = new Client(options);
     const threadId = threadOf(await client.call("codex", { prompt: `!say first ${"x".repeat(2_000)} last`, "result-tokens": 100_000 }));
     for (const tool of ["codex-wait", "codex-reply"]) {
@@ -151,14 +151,14 @@ describe("codex-wait", () => {
     }
   });
 
-  it("gives the last answer of a thread of an earlier server", async () => {
+  it("returns the last answer of a thread of an earlier server", async () => {
     await using before = new Client();
     const threadId = threadOf(await before.call("codex", { prompt: "!say one" }));
     await using after = new Client({ codexHome: before.codexHome });
     expect(valueAt(await after.call("codex-wait", { threadId }), "structuredContent.content")).toBe("one");
   });
 
-  it("reports that somebody stopped the turn, and how to go on", async () => {
+  it("reports that the turn was stopped, and how to continue", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
     const waiting = client.call("codex-wait", { threadId });
@@ -199,7 +199,7 @@ describe("codex-wait", () => {
     }
   });
 
-  it("says that a turn failed which another program recorded with an error and then an end", async () => {
+  it("reports a failed turn that another program recorded with an error before its end", async () => {
     await using before = new Client();
     const threadId = threadOf(await before.call("codex", { prompt: '!status 400 {"error":{"message":"no such luck"}}' }));
     const end = { timestamp: new Date().toISOString(), type: "event_msg", payload: { type: "task_complete", last_agent_message: null } };
@@ -208,7 +208,7 @@ describe("codex-wait", () => {
     expect(statusOf(await after.call("codex-wait", { threadId }))).toBe("failed");
   });
 
-  it("takes a summary for no failure", async () => {
+  it("does not report a summary as a failure", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
     await client.call("codex-manage", { action: "compact", threadId });
@@ -227,7 +227,7 @@ describe("codex-wait", () => {
     expect(valueAt(await client.call("codex-wait", { threadId: "nonsense" }), "isError")).toBe(true);
   });
 
-  it("gives each of several turns its answer, the oldest first", async () => {
+  it("returns the answer of each of several turns, the oldest first", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
     const queued = await client.call("codex-reply", { threadId, prompt: "!say second", wait: 0 });
@@ -237,7 +237,7 @@ describe("codex-wait", () => {
     expect(answers.map(saidBy)).toEqual(["made", "second"]);
   });
 
-  it("a thousand at once all get the answer, which is shown to none of them twice", async () => {
+  it("a thousand calls at once all get the answer, none of them twice", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
     const ids = Array.from({ length: 1_000 }, (_, at) => `wait ${at}`);
@@ -296,7 +296,7 @@ describe("a client that times out", () => {
     expect(valueAt(list, "structuredContent.threads.length")).toBe(1);
   });
 
-  it("and joins its running turn learns it from both parts of the result", async () => {
+  it("and joins its running turn is told so in both parts of the result", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "first", reason: TIMED_OUT });
     const joined = await client.call("codex", { prompt: HELD, wait: 0 });
@@ -317,7 +317,7 @@ describe("a client that times out", () => {
     expect(valueAt(await client.call("codex-threads", { action: "list" }), "structuredContent.threads.length")).toBe(1);
   });
 
-  it("begins anew what was stopped meanwhile", async () => {
+  it("starts a new turn if the first was stopped meanwhile", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
     const other = await client.call("codex", { prompt: "!say other" });
@@ -342,7 +342,7 @@ describe("a client that times out", () => {
     expect(spokenOn(client, threadId).filter((line) => line.startsWith("user:"))).toHaveLength(2);
   });
 
-  it("and requests something else there learns of the running thread, until it knows it", async () => {
+  it("and requests something else there is told of the running thread until it uses it", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
     const other = await client.call("codex", { prompt: "!say other" });
@@ -359,7 +359,7 @@ describe("a client that times out", () => {
     expect(valueAt(await client.call("codex", { prompt: "!say third" }), "structuredContent.alsoRunning")).toBe(undefined);
   });
 
-  it("asks in another folder, or with another sandbox: that is another task", async () => {
+  it("starts a new turn in another folder or with another sandbox", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
     const elsewhere = await client.call("codex", { prompt: "!say there", cwd: "/tmp" });
@@ -369,7 +369,7 @@ describe("a client that times out", () => {
     await client.letGo();
   });
 
-  it("waits less long the next time", async () => {
+  it("waits for a shorter time from then on", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
     // The client gave up within seconds, so the next calls end within seconds.
@@ -378,7 +378,7 @@ describe("a client that times out", () => {
   });
 });
 
-it("a call that was answered as running can be sent again on purpose: that is a second task", async () => {
+it("a repeated call after a result with `running` starts a second turn", async () => {
   await using client = new Client();
   const [one, other] = [await client.call("codex", { prompt: HELD, wait: 0 }), await client.call("codex", { prompt: HELD, wait: 0 })];
   expect(threadOf(one)).not.toBe(threadOf(other));

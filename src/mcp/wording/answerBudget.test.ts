@@ -6,7 +6,7 @@ const threadId = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const budget = (tokens: number, spentCharacters = 0): AnswerBudget => ({ tokens, spentCharacters, threadId });
 
 describe("an answer", () => {
-  it("that fits is not touched", () => {
+  it("that fits is not changed", () => {
     expect(withinBudget("x".repeat(400), budget(100))).toBe("x".repeat(400));
   });
 
@@ -21,11 +21,11 @@ describe("an answer", () => {
     expect(answer.length - Number(omitted)).toBe(cut.length - (/\n\n\[…[^\]]*…\]\n\n/.exec(cut)?.[0].length ?? 0));
   });
 
-  it("has what the rest of the result leaves of the budget", () => {
+  it("gets the part of the budget that the rest of the result leaves", () => {
     expect(withinBudget("x".repeat(5_000), budget(1_000, 2_000)).length).toBeLessThanOrEqual(2_000);
   });
 
-  it.for([0, 1, 10, 60])("with a budget of %i tokens, which the receipt has spent, is only where it can be read", (tokens) => {
+  it.for([0, 1, 10, 60])("with a budget of %i tokens, which the receipt uses up, is replaced by where it can be read", (tokens) => {
     expect(withinBudget("x".repeat(5_000), budget(tokens, 10_000))).toMatch(/^\[… 5000 of 5000 characters .*\]$/);
   });
 

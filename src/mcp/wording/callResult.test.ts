@@ -40,7 +40,7 @@ describe("remedies", () => {
   const FOUND_BY =
     "`codex-threads` lists the threads that you can continue (`archived: true`: the archived ones); `codex` begins a new one.";
 
-  it("follows an error in the text and in the structured part, but not where results are as recorded", () => {
+  it("follow an error in the text and in the structured part, but not in the recorded style", () => {
     const draft = failureOn(THREAD, new ThreadNotFound(THREAD));
     const recorded = `Session not found for thread_id: ${THREAD}`;
     expect([presented(draft, { results: "extended" }), presented(draft, { results: "recorded" })]).toEqual([
@@ -58,7 +58,7 @@ describe("remedies", () => {
 describe("remarks on a call", () => {
   const remarks = ["Ignored: `tool`."];
 
-  it("say what the turn did, in both parts", () => {
+  it("are in both parts of the result", () => {
     const { content, structuredContent } = turnResult(DONE, {
       ...CONTEXT,
       reader: { client: { shows: "text" }, takesStructured: true },
@@ -68,13 +68,13 @@ describe("remarks on a call", () => {
     expect(content[1]?.text.split("\n")).toContain("note: Ignored: `tool`.");
   });
 
-  it("are left out where results are as recorded", () => {
+  it("are left out in the recorded style", () => {
     expect(turnResult(DONE, { ...CONTEXT, results: "recorded", remarks }).content).toEqual([{ type: "text", text: "done" }]);
   });
 });
 
 describe("the answer to a call", () => {
-  it("that was refused before it had a thread is an error without one", () => {
+  it("that was refused before it had a thread is an error without a thread", () => {
     expect(JSON.stringify(refusal(new InvalidArguments("no such profile")))).toBe(
       '{"content":[{"text":"no such profile","type":"text"}],"isError":true,"_meta":{"codex-mcpd/error":"invalid_arguments"}}',
     );
@@ -119,7 +119,7 @@ describe("the answer to a call", () => {
     );
   });
 
-  it("whose turn was interrupted says why in its first text: an answer to a question, or what others did", () => {
+  it("whose turn was interrupted says in its first text who or what interrupted it", () => {
     const decisions = [{ subject: COMMAND, decision: "abort", by: "tool" }] as const;
     const receipt = { ...CONTEXT.receipt, approvals: { asked: 1, allowed: 0, denied: 1, decisions } };
     const said = (more: Partial<ResultContext>) => turnResult({ status: "interrupted" }, { ...CONTEXT, ...more }).content[0]?.text;
@@ -131,7 +131,7 @@ describe("the answer to a call", () => {
     );
   });
 
-  it("says that nothing was written when a sandbox that only reads is why", () => {
+  it("says that nothing was written if a read-only sandbox is the reason", () => {
     const next =
       'Nothing was written: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".';
     const refused = { ...CONTEXT, receipt: { ...CONTEXT.receipt, isWriteRefused: true } };
@@ -148,11 +148,11 @@ describe("the result of a turn with a denied question", () => {
     return turnResult(DONE, { ...CONTEXT, receipt: { ...CONTEXT.receipt, approvals } }).structuredContent?.["next"];
   };
 
-  it.for(["fallback", "client"] as const)("says what to do where nobody was asked: %s", (by) => {
+  it.for(["fallback", "client"] as const)("says what to do if no person was asked: %s", (by) => {
     expect(nextAfter("denied", by)).toMatch(/^What was denied was denied because nobody could be asked\. .*--approval-fallback hold/);
   });
 
-  it("adds nothing if somebody decided, or if it was allowed", () => {
+  it("adds nothing if a person decided, or if it was allowed", () => {
     expect([nextAfter("denied", "elicitation"), nextAfter("denied", "tool"), nextAfter("approved", "fallback")]).toEqual([
       undefined,
       undefined,
@@ -174,7 +174,7 @@ describe("the texts of a result", () => {
     expect(textsFor(shows)).toEqual(texts);
   });
 
-  it("say it all to a client whose revision has no structured part", () => {
+  it("contain everything for a client whose revision has no structured content", () => {
     expect(textsFor("structured", { takesStructured: false })).toEqual(["done", REPORT]);
   });
 
@@ -198,7 +198,7 @@ describe("in the recorded style", () => {
   const recorded = { ...CONTEXT, results: "recorded" } as const;
   const said = { content: [{ text: "done", type: "text" }], structuredContent: { threadId: THREAD, content: "done" } };
 
-  it("nothing is there that Codex would not have said; a scripted model is named all the same", () => {
+  it("nothing is added to Codex's result, except the name of a scripted model", () => {
     expect(turnResult(DONE, recorded)).toEqual(said);
     expect(turnResult(DONE, { ...recorded, engine: "scripted" })).toEqual({
       ...said,
@@ -206,7 +206,7 @@ describe("in the recorded style", () => {
     });
   });
 
-  it("a long answer is whole", () => {
+  it("a long answer is complete", () => {
     const lastMessage = "x".repeat(500_000);
     expect(turnResult({ status: "completed", lastMessage }, { ...recorded, resultTokens: 100 }).structuredContent).toEqual({
       threadId: THREAD,

@@ -19,7 +19,7 @@ describe("events", () => {
     expect(text).toContain('"requestId":"\\"2\\""');
   });
 
-  it("that show as several are several notifications, in order; those that are not shown are none", () => {
+  it("that are several events of Codex are several notifications, in order; hidden ones are none", () => {
     const writer = new CodexEventWriter(2, TURN, "recorded");
     const types = (event: ThreadEvent) => writer.write(event).map((text) => JSON.parse(text).params.msg.type);
     expect([

@@ -77,7 +77,7 @@ describe("the question", () => {
     });
   });
 
-  it("about a patch that asks for a folder besides says so, to people and to programs", () => {
+  it("about a patch that also requests a folder says so, to people and to programs", () => {
     const subject: ApprovalSubject = {
       kind: "patch",
       callId: "c",
@@ -98,7 +98,7 @@ describe("the question", () => {
     expect(params).not.toHaveProperty("codex_reason");
   });
 
-  it("about very many files names the first", () => {
+  it("about very many files names the first ones", () => {
     const changes = Object.fromEntries(Array.from({ length: 23 }, (_, at) => [`/f${at}`, { type: "delete", content: "" }] as const));
     const subject: ApprovalSubject = { kind: "patch", callId: "c", changes, staysInSandbox: true, needsPerson: false };
     expect(JSON.stringify(elicitationParams(request(subject), 1))).toContain("delete /f19, and 3 more.");
@@ -125,14 +125,14 @@ describe("the question", () => {
     expect(JSON.stringify(recorded["requestedSchema"])).toContain("delete /project/c");
   });
 
-  it("carries an empty form, as Codex sent it, for those who want that", () => {
+  it("has an empty form, as Codex sent it, if configured", () => {
     expect(elicitationParams(request(COMMAND), 2, { emptyForm: true })).toMatchObject({
       message: "Allow Codex to run `bash -lc 'touch made.txt'` in `/project`?",
       requestedSchema: { properties: {}, type: "object" },
     });
   });
 
-  it("with an empty form can say in its message why it is asked, and how far a yes goes", () => {
+  it("with an empty form can state its reason and the scope of an approval in its message", () => {
     const messageOf = (subject: ApprovalSubject) => elicitationParams(request(subject), 2, { emptyForm: true, explains: true })["message"];
     const changes = { "/project/a": { type: "delete", content: "" } } as const;
     expect([
@@ -146,14 +146,14 @@ describe("the question", () => {
     ]);
   });
 
-  it("whose form has fields says no more in its message than Codex does", () => {
+  it("whose form has fields has the same message as Codex's", () => {
     expect(elicitationParams(request(COMMAND), 2, { explains: true })["message"]).toBe(
       "Allow Codex to run `bash -lc 'touch made.txt'` in `/project`?",
     );
   });
 });
 
-describe("a question shows what is in it, and nothing else:", () => {
+describe("a question shows all of its content as plain text:", () => {
   const BASE = { callId: "c", staysInSandbox: true, needsPerson: false } as const;
   const TRICKS = "\u001b[2K\u202efdp.exe\u200b\u2028x\u009b";
   const SHOWN = "\\u{1b}[2K\\u{202e}fdp.exe\\u{200b}\\u{2028}x\\u{9b}";
@@ -180,7 +180,7 @@ describe("a question shows what is in it, and nothing else:", () => {
     });
   });
 
-  it("a server's form, whose names and values stay the server's", () => {
+  it("a server's form, with unchanged names and values", () => {
     const words = { title: TRICKS, description: `a\n${TRICKS}` };
     const shown = { title: SHOWN, description: `a\n  | ${SHOWN}` };
     const rest = { type: "string", enum: [TRICKS], default: TRICKS };
@@ -311,7 +311,7 @@ it.for([{ action: "cancel" }, { decision: "timed_out" }, { decision: 1 }, {}, []
   },
 );
 
-describe("an answer is the client's own", () => {
+describe("an answer counts as the client's own", () => {
   it.for([
     [{ action: "decline" }, 20, true],
     [{ action: "cancel" }, 20, true],

@@ -64,7 +64,7 @@ describe("lines of the log", () => {
     { type: "rawReasoningDelta", itemId: "r", contentIndex: 0, delta: SECRET },
     { type: "reasoningSectionBreak", itemId: "r", summaryIndex: 0 },
     { type: "tokenCount", usage: null, rateLimits: { primary: null, secondary: null, credits: null, plan_type: null } },
-  ] satisfies ThreadEvent[])("$type is worth none", (event) => {
+  ] satisfies ThreadEvent[])("$type causes no line", (event) => {
     expect(logMessage(event)).toBeUndefined();
   });
 });

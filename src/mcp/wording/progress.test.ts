@@ -74,7 +74,7 @@ describe("the reporter", () => {
     return { progress, sent };
   }
 
-  it("tells each change once, under a number that always grows", () => {
+  it("reports each change once, with increasing numbers", () => {
     const { progress, sent } = reporter();
     for (const event of [STARTED, STARTED, WRITING, WRITING]) progress.observe(event);
     vi.advanceTimersByTime(50);
@@ -86,7 +86,7 @@ describe("the reporter", () => {
     ]);
   });
 
-  it("says whose turn it is with the first message alone, be it that nothing has begun", () => {
+  it("names the thread in the first message only, even if nothing has begun", () => {
     const [soon, late] = [reporter("Thread t"), reporter("Thread t")];
     soon.progress.observe(STARTED);
     vi.advanceTimersByTime(9_000);
@@ -98,7 +98,7 @@ describe("the reporter", () => {
     ]);
   });
 
-  it("does not say that an answer is being written which is there already", () => {
+  it("does not report an answer as being written if it is complete", () => {
     const { progress, sent } = reporter();
     for (const event of [STARTED, WRITING]) progress.observe(event);
     vi.advanceTimersByTime(49);
@@ -111,17 +111,14 @@ describe("the reporter", () => {
     { type: "turnCompleted", lastMessage: "the answer" },
     { type: "turnFailed", message: "no model", info: "other" },
     { type: "turnAborted", reason: "interrupted" },
-  ] satisfies ThreadEvent[])(
-    "says nothing of what the end of the turn ($type) overtook, however long the answer takes from there",
-    (end) => {
-      const { progress, sent } = reporter();
-      for (const event of [STARTED, WRITING, end]) progress.observe(event);
-      vi.advanceTimersByTime(8_999);
-      expect(sent.map(({ message }) => message)).toEqual(["Thinking"]);
-    },
-  );
+  ] satisfies ThreadEvent[])("reports nothing that preceded the end of the turn ($type), however long the answer takes", (end) => {
+    const { progress, sent } = reporter();
+    for (const event of [STARTED, WRITING, end]) progress.observe(event);
+    vi.advanceTimersByTime(8_999);
+    expect(sent.map(({ message }) => message)).toEqual(["Thinking"]);
+  });
 
-  it("does not say that a command runs while it needs approval", () => {
+  it("does not report a command as running while it needs approval", () => {
     const { progress, sent } = reporter();
     const asked: ThreadEvent = { type: "approvalRequested", request: QUESTION };
     for (const event of [RUNNING, asked]) progress.observe(event);
@@ -129,14 +126,14 @@ describe("the reporter", () => {
     expect(sent).toEqual([{ at: 0, progress: 1, message: "Waiting for approval to run ls" }]);
   });
 
-  it("says that a command runs without approval, a moment later", () => {
+  it("reports a command that needs no approval as running, a moment later", () => {
     const { progress, sent } = reporter();
     progress.observe(RUNNING);
     vi.advanceTimersByTime(1_000);
     expect(sent).toEqual([{ at: 50, progress: 1, message: "Running ls" }]);
   });
 
-  it("repeats itself when nothing changes, with the time it took so far", () => {
+  it("repeats the last message with the elapsed time if nothing changes", () => {
     const { progress, sent } = reporter();
     vi.advanceTimersByTime(13_000);
     progress.observe(STARTED);
@@ -149,7 +146,7 @@ describe("the reporter", () => {
     ]);
   });
 
-  it("is never silent for ten seconds, whenever something changed in between", () => {
+  it("is never silent for ten seconds, whenever the last change was", () => {
     const { progress, sent } = reporter();
     for (const [after, event] of [
       [4_000, STARTED],
@@ -166,7 +163,7 @@ describe("the reporter", () => {
     expect(sent.map(({ progress: count }) => count)).toEqual(sent.map((_, index) => index + 1));
   });
 
-  it("says nothing more once it is stopped", () => {
+  it("sends nothing once it is stopped", () => {
     const { progress, sent } = reporter();
     progress.observe(STARTED);
     progress.stop();

@@ -11,6 +11,6 @@ it.for([
   [{ _meta: "token" }, undefined],
   [{ _meta: null }, undefined],
   [{}, undefined],
-] as const)("in %j the progress token is %j", ([params, token]) => {
+] as const)("the progress token of %j is %j", ([params, token]) => {
   expect(readProgressToken(params)).toBe(token);
 });

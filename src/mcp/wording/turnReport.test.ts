@@ -67,7 +67,7 @@ describe("a turn that did much", () => {
     ]);
   });
 
-  it("is also data, with bounded lists", () => {
+  it("is also structured data, with bounded lists", () => {
     const { files, ...fields } = reportFields(TURN);
     expect([(files as readonly unknown[]).length, (files as readonly unknown[])[1]]).toEqual([
       50,
@@ -102,7 +102,7 @@ describe("a turn that did much", () => {
   });
 });
 
-it("findings have paths like those of files, and only as many as there is room for", () => {
+it("findings have paths like those of files, up to a limit", () => {
   const finding = { priority: 1, title: "t", file: "/project/a.ts", lines: [1, 2], body: "b".repeat(100), confidence: null } as const;
   const receipt = { ...BUSY, findings: [finding, { ...finding, file: "/other/b.ts" }, finding] };
   expect(reportFields({ ...TURN, receipt })).toMatchObject({ findings: [{ file: "a.ts" }, { file: "/other/b.ts" }, { file: "a.ts" }] });
@@ -117,7 +117,7 @@ it("findings have paths like those of files, and only as many as there is room f
   ]);
 });
 
-it("files that could not be learned are unknown, not none", () => {
+it("files that could not be determined are unknown, not an empty list", () => {
   const turn = { ...TURN, receipt: { ...BUSY, files: undefined } };
   expect(reportFields(turn)["files"]).toBe("unknown");
   expect(reportText(turn)).toContain("files changed: unknown (looking took too long)");
@@ -126,7 +126,7 @@ it("files that could not be learned are unknown, not none", () => {
 it.for([
   ["folder", "files changed: 1 (without git: the folder was compared)"],
   ["patches", "files changed: 1 (from the agent's own patches only)"],
-] as const)("where files come from (%s) is said", ([from, line]) => {
+] as const)("the source of the files (%s) is named", ([from, line]) => {
   const files = { from, list: [{ path: "/elsewhere/x", kind: "add" }] } as const;
   expect(
     reportText({ ...TURN, receipt: { ...BUSY, files } })

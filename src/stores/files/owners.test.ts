@@ -44,7 +44,7 @@ describe("a thread's owner", () => {
   });
 
   it.for(["", "{", "[]", '{"principal":5}', `{"principal":"${"a".repeat(9_000)}"}`])(
-    "that cannot be told is not nobody: %#",
+    "that cannot be read is an error, and not a missing owner: %#",
     async (torn) => {
       using home = tempHome();
       const id = newThreadId();

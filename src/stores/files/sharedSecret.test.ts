@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { tempHome } from "../../../test/support/threads/rollouts.js";
 import { sharedSecret } from "./sharedSecret.js";
 
-it("is the same for all who need it at once, and later, and private to the user", async () => {
+it("is the same for all concurrent and later readers, and private to the user", async () => {
   using home = tempHome();
   const made = await Promise.all(Array.from({ length: 8 }, () => sharedSecret(home.path, "key")));
   const again = await sharedSecret(home.path, "key");
@@ -14,7 +14,7 @@ it("is the same for all who need it at once, and later, and private to the user"
   expect(again.equals(await sharedSecret(home.path, "another"))).toBe(false);
 });
 
-it.for(["", "torn", "x".repeat(33)])("is made again when the file holds %j", async (text) => {
+it.for(["", "torn", "x".repeat(33)])("is created again if the file contains %j", async (text) => {
   using home = tempHome();
   mkdirSync(path.join(home.path, "mcp-server"));
   const file = path.join(home.path, "mcp-server/key");
@@ -23,7 +23,7 @@ it.for(["", "torn", "x".repeat(33)])("is made again when the file holds %j", asy
   expect([secret.equals(readFileSync(file)), secret.equals(await sharedSecret(home.path, "key"))]).toEqual([true, true]);
 });
 
-it("is each process's own where nothing can be kept", async () => {
+it("is separate for each process if it cannot be stored", async () => {
   using home = tempHome();
   writeFileSync(path.join(home.path, "mcp-server"), "in the way");
   const [one, other] = [await sharedSecret(home.path, "key"), await sharedSecret(home.path, "key")];

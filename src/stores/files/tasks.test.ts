@@ -44,7 +44,7 @@ describe("a task", () => {
     expect(modes).toEqual([0o700, 0o600]);
   });
 
-  it("that goes on in a process that lives is not lost", async () => {
+  it("that runs in a living process is not lost", async () => {
     using home = tempHome();
     const task = newTask();
     const files = new TaskFiles(home.path, () => NOW);
@@ -54,14 +54,14 @@ describe("a task", () => {
     expect(await files.find(task.id)).toBeUndefined();
   });
 
-  it("that went on in a process that is gone is lost", async () => {
+  it("that ran in a dead process is lost", async () => {
     using home = tempHome();
     const task = newTask();
     leaveBehind(home.path, task, { ...ownRun(), startTime: "1" });
     expect(await new TaskFiles(home.path, () => NOW).find(task.id)).toEqual({ task, lost: true });
   });
 
-  it("of another machine is lost when nothing was heard of it for long", async () => {
+  it("of another machine is lost if it was not refreshed for long", async () => {
     using home = tempHome();
     const task = newTask();
     const file = leaveBehind(home.path, task, { ...ownRun(), place: "elsewhere" });
@@ -71,7 +71,7 @@ describe("a task", () => {
     expect(await files.find(task.id)).toMatchObject({ lost: true });
   });
 
-  it("is forgotten when it has expired, and its file goes when the next one comes", async () => {
+  it("is forgotten when it has expired, and its file is removed with the next task", async () => {
     using home = tempHome();
     const old = newTask({ end: { status: "cancelled" } });
     await new TaskFiles(home.path, () => NOW).keep(old);
@@ -83,7 +83,7 @@ describe("a task", () => {
     expect(readdirSync(folderIn(home.path))).toEqual([`${next.id}.json`]);
   });
 
-  it("that still goes on when it would have expired is kept", async () => {
+  it("that still runs at its expiry is kept", async () => {
     using home = tempHome();
     let now = NOW;
     const files = new TaskFiles(home.path, () => now);
@@ -95,7 +95,7 @@ describe("a task", () => {
   });
 
   it.each(["", "../../auth", "..", "no-such-task", `${"0".repeat(9)}-${"z".repeat(32)}`, newTaskId(NOW)])(
-    "that is none is not there: %j",
+    "with an invalid id is not found: %j",
     async (id) => {
       using home = tempHome();
       writeFileSync(path.join(home.path, "auth.json"), '{"id":"x","run":{}}');
@@ -103,7 +103,7 @@ describe("a task", () => {
     },
   );
 
-  it.each(["", "{", "[]", '{"id":5}'])("whose file is damaged is not nothing: %j", async (text) => {
+  it.each(["", "{", "[]", '{"id":5}'])("whose file is damaged is an error: %j", async (text) => {
     using home = tempHome();
     const task = newTask();
     writeFileSync(leaveBehind(home.path, task, ownRun()), text);

@@ -29,7 +29,7 @@ it("Codex gets what it needs, without our own secrets and without folders that c
   expect(env).toEqual({ ...NEEDED, PATH: "/usr/bin" });
 });
 
-it("for untrusted repositories its own calls of git fail", () => {
+it("its own calls of git fail in untrusted repositories", () => {
   expect(appServerEnvironment({ PATH: "/usr/bin", GIT_DIR: "/x" }, { withoutGit: true })).toEqual({
     PATH: "/usr/bin",
     GIT_DIR: "/dev/null",
@@ -47,21 +47,21 @@ async function read(...chunks: string[]) {
   return { lines, lastWords: reader.lastWords };
 }
 
-it("lines are passed on without colours, however they were cut; the last one is remembered", async () => {
+it("lines are passed on without colours, however they were split; the last one is kept", async () => {
   expect(await read("\u001B[31mER", "ROR\u001B[0m first\n\n", "  second.")).toEqual({
     lines: ["codex: ERROR first", "codex: second."],
     lastWords: ": second",
   });
 });
 
-it("secrets are in neither", async () => {
+it("secrets are in neither of them", async () => {
   expect(await read("refused: Authorization: Bearer abc.def.ghi\n")).toEqual({
     lines: [expect.not.stringContaining("abc.def")],
     lastWords: expect.not.stringContaining("abc.def"),
   });
 });
 
-it("a program that says nothing has no last words", async () => {
+it("a program without output has no last line", async () => {
   expect(await read("\n")).toEqual({ lines: [], lastWords: "" });
 });
 
@@ -70,7 +70,7 @@ it("endless stderr is logged for a while, and its last lines are still kept", as
   expect([lines.length, lines.at(-1), lastWords]).toEqual([201, "codex: further lines of this process are not shown", ": line 999"]);
 });
 
-it("a line without end is not kept", async () => {
+it("an endless line is not kept", async () => {
   const { lines } = await read("x".repeat(100_000), "\nafter\n");
   expect(lines).toEqual(["codex: a line of 100000 characters", "codex: after"]);
 });

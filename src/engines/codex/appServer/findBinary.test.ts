@@ -59,7 +59,7 @@ describe("the program to start", () => {
     expect(codexProgram({ codexBin: launcher, env: {} }, LINUX)).toBe(native);
   });
 
-  it("is what was found, when that is a program or some other script", () => {
+  it("is the file that was found, if it is a program or another script", () => {
     const [program, script] = [put("codex", ELF_X64), put("wrapper", "#!/bin/sh\nexec codex\n")];
     expect(codexProgram({ codexBin: program, env: {} }, LINUX)).toBe(program);
     expect(codexProgram({ codexBin: script, env: {} }, LINUX)).toBe(script);
@@ -69,7 +69,7 @@ describe("the program to start", () => {
 describe("a Codex that commands can write", () => {
   const places = () => new WritablePlaces([path.join(folder, "ws")]);
 
-  it("is passed over on PATH, whatever leads to it, for the next one; the one that is named stands", () => {
+  it("is skipped on PATH, however PATH leads to it; an explicitly named one is used", () => {
     const planted = put("ws/node_modules/.bin/codex", ELF_X64);
     put("other/node_modules/.bin/codex", ELF_X64);
     const honest = put("bin/codex", ELF_X64);
@@ -81,7 +81,7 @@ describe("a Codex that commands can write", () => {
     expect(codexProgram({ codexBin: planted, env: { PATH }, writable: places() }, LINUX)).toBe(planted);
   });
 
-  it("is named when there is no other", () => {
+  it("is named if there is no other one", () => {
     const planted = put("ws/codex", ELF_X64);
     const search = { env: { PATH: path.join(folder, "ws") }, writable: places() };
     expect(findCodex(search)).toBe(undefined);
@@ -145,13 +145,13 @@ function otherProcessor(): Buffer {
 }
 
 describe("the version of a program", () => {
-  it("is read from the package around it, however deep it lies in there", () => {
+  it("is read from the package that contains it, at any depth", () => {
     put("codex/package.json", JSON.stringify({ name: "@openai/codex", version: "0.166.0-linux-x64" }));
     expect(packagedVersion(put("codex/vendor/x86_64/bin/codex", ELF_X64))).toBe("0.166.0-linux-x64");
     expect(packagedVersion(put("codex/bin/codex.js", "#!/usr/bin/env node"))).toBe("0.166.0-linux-x64");
   });
 
-  it.each(['{"name":"other","version":"1.0.0"}', '{"name":"@openai/codex"}', "[]", "not JSON"])("is not told by %s", (manifest) => {
+  it.each(['{"name":"other","version":"1.0.0"}', '{"name":"@openai/codex"}', "[]", "not JSON"])("is not known from %s", (manifest) => {
     put("codex/package.json", manifest);
     expect(packagedVersion(put("codex/bin/codex", ELF_X64))).toBeUndefined();
   });

@@ -60,7 +60,7 @@ it("a caller who shares the machine has temporary files of its own", () => {
   expect(JSON.stringify(permissionProfile({ ...RULES, policy, tmp: "/t" }))).not.toMatch(/slash_tmp|tmpdir/);
 });
 
-it("a folder that holds CODEX_HOME is not opened at all", () => {
+it("a folder that contains CODEX_HOME is not opened at all", () => {
   const open = () => permissionProfile({ ...RULES, cwd: "/nowhere" });
   expect(open).toThrow(CodexRefused);
   expect(open).toThrow("/nowhere cannot be opened to callers by this Codex: it holds CODEX_HOME (/nowhere/home)");
@@ -85,7 +85,7 @@ async function places(hidden: VisibleFiles["hidden"], shown: readonly string[] =
   return all.filter((place) => isBelow(place, root)).map((place) => path.relative(root, place));
 }
 
-it("everything beside a hidden folder is open, and no link leads into it or around it", async () => {
+it("everything beside a hidden folder is readable, and no link leads into it or around it", async () => {
   expect((await places([{ folder: "home/.codex" }])).sort()).toEqual(["home/.config", "home/notes.txt", "home/work", "srv"]);
 });
 
@@ -105,7 +105,7 @@ it("in a hidden home only shown folders are open, without the hidden places in t
   ).toEqual(["home/.config"]);
 });
 
-it("the rest of the machine is open, but for what Codex's sandbox makes itself", async () => {
+it("the rest of the machine is readable, except what Codex's sandbox mounts itself", async () => {
   const all = await readablePlaces({ hidden: [{ folder: path.join(root, "home") }], shown: [] });
   expect(all).toEqual(expect.arrayContaining(["/usr", "/etc"]));
   expect(all.filter((place) => ["/", "/proc", "/dev"].includes(place))).toEqual([]);

@@ -47,7 +47,7 @@ describe("the model and the effort of a new thread of Codex", () => {
     );
   });
 
-  it("under `latest` are those that Codex would choose", async () => {
+  it("with `latest` are those that Codex would choose", async () => {
     expect((await settled({ modelIsOurs: "latest", model: "x" }).settings).model).toBe("gpt-6.1-sol");
   });
 

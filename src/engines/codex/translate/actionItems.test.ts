@@ -36,7 +36,7 @@ function ended(output: string, stderr: string, exitCode: number) {
 }
 
 describe("a command", () => {
-  it("begins with its words and their meaning, streams, and ends", () => {
+  it("starts with its words and their classification, streams its output, and ends", () => {
     const shown = shownAs([
       began(COMMAND_BEGUN),
       ["item/commandExecution/outputDelta", { itemId: "c1", delta: "two\n" }],
@@ -66,7 +66,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("is one word if its line cannot be split", () => {
+  it("is a single word if its line cannot be split", () => {
     const [start] = shownAs([began({ ...COMMAND_BEGUN, command: "sh -c 'open", cwd: null })]);
     expect(start).toEqual({ type: "commandStarted", ...CALL, command: ["sh -c 'open"], cwd: WORKSPACE });
   });
@@ -134,7 +134,7 @@ describe("a change of files", () => {
     ]);
   });
 
-  it("that is still being written is shown in its last version", () => {
+  it("that is still being written is shown in its latest version", () => {
     const changes = CHANGE_BEGUN.changes.slice(2);
     const told = [began(CHANGE_BEGUN), ["item/fileChange/patchUpdated", { itemId: "p1", changes }]] as const;
     expect(endingOf(told, { kind: "interrupted" })).toEqual([

@@ -22,7 +22,7 @@ describe("a message of the agent", () => {
     ]);
   });
 
-  it("that comes whole is streamed anyway", () => {
+  it("that arrives whole is streamed anyway", () => {
     expect(shownAs([done({ ...MESSAGE, text: "at once" })])).toEqual([
       { type: "itemStarted", item: { kind: "agentMessage", id: "m1", texts: [] } },
       { type: "messageDelta", itemId: "m1", delta: "at once" },
@@ -44,7 +44,7 @@ describe("a message of the agent", () => {
   });
 });
 
-it("an answer that the user cuts short with another message ends before that message, as far as it had come", () => {
+it("an answer that the user interrupts with another message ends before that message, incomplete", () => {
   const more = { type: "userMessage", id: "u2", content: [{ type: "text", text: "rather this" }] };
   const shown = shownAs([
     began(MESSAGE),
@@ -65,7 +65,7 @@ it("an answer that the user cuts short with another message ends before that mes
   ]);
 });
 
-it("the user's message is its parts together", () => {
+it("the user's message consists of all its parts", () => {
   const item = {
     type: "userMessage",
     id: "u1",
@@ -88,13 +88,13 @@ describe("a question that waits for no answer", () => {
   const SAID = { type: "userMessage", id: "u1", content: [{ type: "text", text: "blue" }] };
   const asked = [began(QUESTION), done(QUESTION)];
 
-  it("is added to the answer, since a caller reads nothing else", () => {
+  it("is added to the answer, because callers read nothing else", () => {
     expect(endingOf([...asked, began(ANSWER), done(ANSWER)], { kind: "completed" })).toEqual([
       { type: "turnCompleted", lastMessage: "I took red.\n\nThe agent asks: Which colour?" },
     ]);
   });
 
-  it("is over when the user says something", () => {
+  it("is closed by the user's next message", () => {
     expect(endingOf([...asked, began(SAID), done(SAID), began(ANSWER), done(ANSWER)], { kind: "completed" })).toEqual([
       { type: "turnCompleted", lastMessage: "I took red." },
     ]);
@@ -110,7 +110,7 @@ describe("reasoning", () => {
   ] as const;
   const COMPLETE = done({ ...THOUGHT, summary: ["hm"], content: ["raw"] });
 
-  it("shows its summary and its raw text as they come, and the raw text again where that is wanted", () => {
+  it("shows its summary and its raw text as they arrive, and the whole raw text again if configured", () => {
     expect(shownAs([...TOLD, COMPLETE])).toEqual([
       { type: "itemStarted", item: { kind: "reasoning", id: "r1", summary: [], rawContent: [] } },
       { type: "reasoningSectionBreak", itemId: "r1", summaryIndex: 0 },
@@ -195,7 +195,7 @@ it("a summary is shown when it is complete, not when it was interrupted", () => 
   expect(endingOf([began(item)], { kind: "interrupted" })).toEqual([{ type: "turnAborted", reason: "interrupted" }]);
 });
 
-it("what 0.92.0 had no event for is noted, and unknown kinds are not shown", () => {
+it("items for which 0.92.0 had no event are shown as notes, and unknown kinds are not shown", () => {
   const shown = shownAs([
     began({ type: "imageGeneration", id: "1" }),
     began({ type: "sleep", id: "2" }),
@@ -247,7 +247,7 @@ describe("a review", () => {
       { kind: "failed", message: "no model" },
       { type: "turnFailed", message: "no model", info: "other" },
     ],
-  ])("that was cut short has no result, whatever the app-server makes up for it: $kind", (ending, end) => {
+  ])("that was cut short has no result, whatever text the app-server sends: $kind", (ending, end) => {
     const told = [...began1, ...exited("Reviewer failed to output a response.")];
     expect(reviewed(told, ending)).toEqual([started, { type: "reviewEnded", text: null }, end]);
     expect(reviewed(began1, ending)).toEqual([started, { type: "reviewEnded", text: null }, end]);

@@ -6,7 +6,7 @@ import { ThreadMemory } from "./threadMemory.js";
 const DROPPED = { responseStreamDisconnected: { httpStatusCode: null } };
 
 describe("an error", () => {
-  it("that is retried says which try comes next, and why", () => {
+  it("that is retried names the next attempt and the reason", () => {
     const error = { message: "Reconnecting... 1/5", codexErrorInfo: DROPPED, additionalDetails: "stream closed" };
     expect(shownAs([["error", { error, willRetry: true }]])).toEqual([
       { type: "modelRetry", attempt: 1, limit: 5, cause: "stream closed" },
@@ -52,7 +52,7 @@ describe("an error", () => {
   });
 });
 
-describe("a failure that Codex does not explain", () => {
+describe("a failure without an explanation by Codex", () => {
   const LIMITS = (usedPercent: number) => ({ primary: { usedPercent, windowDurationMins: 300, resetsAt: 1_800_000_000 }, secondary: null });
   const failing = (codexErrorInfo: string, message: string): Told => ["error", { error: { message, codexErrorInfo }, willRetry: false }];
 
@@ -64,7 +64,7 @@ describe("a failure that Codex does not explain", () => {
     ],
     [100, "Please try again at 9:00 AM.", "Please try again at 9:00 AM."],
     [40, "You've hit your usage limit.", "You've hit your usage limit."],
-  ])("says when a window that is used to %d %% is whole again: %s", (used, message, shown) => {
+  ])("says when a limit that is used to %d %% resets: %s", (used, message, shown) => {
     const told: Told[] = [["account/rateLimits/updated", { rateLimits: LIMITS(used) }], failing("usageLimitExceeded", message)];
     expect(endingOf(told, { kind: "failed", message })).toEqual([{ type: "turnFailed", message: shown, info: "usage_limit_exceeded" }]);
   });

@@ -41,7 +41,7 @@ describe("the count of tokens", () => {
     ]);
   });
 
-  it("tells the next turn how much fits", () => {
+  it("gives the next turn the size of the context window", () => {
     const memory = new ThreadMemory();
     shownAs([COUNTED], { memory });
     expect(translatorFor({ memory }).notification("turn/started", {})).toEqual([
@@ -105,7 +105,7 @@ describe("the start of MCP servers", () => {
     ]);
   });
 
-  it("is over at once where there are none", () => {
+  it("is complete at once if there are none", () => {
     expect(translatorFor().notification("turn/started", {})).toEqual([
       { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
       { type: "turnStarted", contextWindow: null },

@@ -28,7 +28,7 @@ describe("an item of the model's conversation", () => {
   });
 });
 
-describe("a command that no item tells of", () => {
+describe("a command without an item", () => {
   const command = { callId: "c1", command: ["bash", "-lc", "touch x"], cwd: "/ws/sub", parsed: [{ type: "unknown", cmd: "touch x" }] };
   const printed = "Read-only file system\n";
 
@@ -51,7 +51,7 @@ describe("a command that no item tells of", () => {
     ]);
   });
 
-  it("is not shown a second time when an item tells of it", () => {
+  it("is not shown a second time if an item shows it", () => {
     const item = { type: "commandExecution", id: "c1", command: "bash -lc 'touch x'", status: "completed", exitCode: 0 };
     const events = shownAs([raw(CALL), began(item), done(item), raw(OUTPUT)]);
     expect(events.map(({ type }) => type)).toEqual(["rawItem", "commandStarted", "commandEnded", "rawItem"]);
@@ -62,7 +62,7 @@ describe("a command that no item tells of", () => {
     ["another tool", { ...CALL, name: "write_stdin" }, OUTPUT],
     ["arguments nobody can read", { ...CALL, arguments: "{" }, OUTPUT],
     ["an output of another kind", CALL, { ...OUTPUT, type: "custom_tool_call_output" }],
-  ])("is not made up from %s", (_what, call, output) => {
+  ])("is not derived from %s", (_what, call, output) => {
     expect(shownAs([raw(call), raw(output)])).toEqual([shown(call), shown(output)]);
   });
 });

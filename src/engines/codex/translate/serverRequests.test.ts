@@ -56,7 +56,7 @@ it("every request of the app-server is a question, or refused for a reason", () 
 });
 
 describe("a command", () => {
-  it("is requested with all its known data, and may always leave the sandbox", () => {
+  it("is asked about with all its known data, and may always leave the sandbox", () => {
     const params = {
       itemId: "c1",
       command: "/bin/bash -lc 'touch /out/a'",
@@ -82,7 +82,7 @@ describe("a command", () => {
     });
   });
 
-  it("missing in the request is taken from its item; the requested permissions are shown", () => {
+  it("that the request does not contain is taken from its item; the requested permissions are shown", () => {
     const params = {
       itemId: "c1",
       command: null,
@@ -170,7 +170,7 @@ describe("more permissions", () => {
     });
   });
 
-  it("are given as asked for, or not at all", () => {
+  it("are granted as requested, or not at all", () => {
     const granted = { fileSystem: permissions.fileSystem };
     const nothing = { permissions: {}, scope: "turn" };
     expect(answers(PERMISSIONS, params, [...DECISIONS, { kind: "answered", content: { scope: "session" } }])).toEqual([
@@ -184,7 +184,7 @@ describe("more permissions", () => {
     ]);
   });
 
-  it("are not asked for when there are none, or under `never`", () => {
+  it("are not requested if there are none, or under `never`", () => {
     const nothing = { kind: "answer", result: { permissions: {}, scope: "turn" } };
     expect([read(PERMISSIONS, { permissions: {} }), read(PERMISSIONS, params, { approvalPolicy: "never" })]).toEqual([nothing, nothing]);
   });
@@ -224,7 +224,7 @@ describe("a question of the agent", () => {
     });
   });
 
-  it("gets the answers that were given", () => {
+  it("gets the answers of the user", () => {
     const content = { q1: "Yes", q2: ["A", "B"], q3: "unasked" };
     expect(answers(USER_INPUT, params, [{ kind: "answered", content }, { kind: "denied" }])).toEqual([
       { answers: { q1: { answers: ["Yes"] }, q2: { answers: ["A", "B"] } } },
@@ -232,7 +232,7 @@ describe("a question of the agent", () => {
     ]);
   });
 
-  it("is not passed on when it asks for a secret, asks nothing, or under `never`", () => {
+  it("is not passed on if it asks for a secret or has no content, or under `never`", () => {
     const unasked = { kind: "answer", result: { answers: {} } };
     expect([
       read(USER_INPUT, { questions: [{ ...closed, isSecret: true }] }),

@@ -126,7 +126,7 @@ it("a guarded thread is loaded elsewhere, and says a profile instead of a sandbo
 });
 
 describe("a turn", () => {
-  it("says its confinement each time", () => {
+  it("states its confinement each time", () => {
     const settings = settingsIn("/ws", { sandboxPolicy: WRITABLE, reasoningEffort: "low", reasoningSummary: "detailed" });
     expect(turnStartParams("t1", { text: "go" }, settings, guardIn("/ws"))).toEqual({
       threadId: "t1",
@@ -158,7 +158,7 @@ describe("a turn", () => {
   });
 });
 
-it("a policy that Codex dropped becomes one that asks at least as much, with a notice", () => {
+it("a policy that Codex no longer has is replaced by one that asks at least as often, with a notice", () => {
   const told = APPROVAL_POLICIES.map((approvalPolicy) => {
     const settings = settingsIn("/ws", { approvalPolicy });
     return [turnStartParams("t1", { text: "" }, settings, guardIn("/ws"))["approvalPolicy"], ...settingsNotices(settings)];

@@ -103,7 +103,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("does not show what belongs to an earlier one, but what carries an id of its own", () => {
+  it("does not show events of an earlier turn, except those with an id of their own", () => {
     const memory = new ThreadMemory();
     const first = translatorFor({ memory });
     first.notification(...began(COMMAND));
@@ -114,7 +114,7 @@ describe("a turn", () => {
     expect(shownAs([["warning", { turnId: "turn-2", message: "new" }]], { memory })).toEqual([{ type: "warning", message: "new" }]);
   });
 
-  it("shows first what came while none ran, except what only a turn can be about", () => {
+  it("first shows what arrived between turns, except events that only a turn can have", () => {
     const memory = new ThreadMemory();
     memory.betweenTurns("warning", { message: "careful" });
     memory.betweenTurns(...began(COMMAND));

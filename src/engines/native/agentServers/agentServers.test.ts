@@ -62,7 +62,7 @@ describe("the start of the agent's own MCP servers", () => {
     });
   });
 
-  it("fails when the server says nothing in time, and leaves nothing of it", async () => {
+  it("fails when the server does not answer in time, and ends it", async () => {
     const { mark, env } = newMark();
     await using servers = openServers([programServer("mute", unruly("silent"), { env, startupTimeoutMs: 1000 })]);
     expect((await startupOf(servers)).slice(1)).toEqual([
@@ -121,7 +121,7 @@ function program() {
 }
 
 describe("the tools on offer", () => {
-  it("are those of all servers, by name, with the server's words and a schema the model's provider takes", async () => {
+  it("are those of all servers, by name, with the server's descriptions and a schema that the provider accepts", async () => {
     await using servers = openServers([
       programServer("z", unruly("named", "b", "a")),
       programServer("y", OFFICIAL, { enabledTools: ["greet"] }),
@@ -198,7 +198,7 @@ describe("a server program", () => {
     expect(await structuredAnswer(servers, "mcp__s__environment")).toMatchObject({ CODEX_MCP_INSIDE: "sealed" });
   });
 
-  it("runs in its own folder, or else in one of ours, where package runners end their search", async () => {
+  it("runs in its configured folder, or else in ours, where package runners end their search", async () => {
     using home = tempFolder();
     using own = tempFolder();
     await using servers = openServers([programServer("a", OFFICIAL), programServer("b", OFFICIAL, { cwd: own.path })], {
@@ -279,7 +279,7 @@ describe("closing", () => {
     expect(processesMarked(mark)).toEqual([]);
   });
 
-  it("happens when the signal says so, and closing again is harmless", async () => {
+  it("follows the signal, and closing again has no effect", async () => {
     const { mark, env } = newMark();
     const ending = new AbortController();
     const servers = openServers([programServer("s", unruly(), { env })], { signal: ending.signal });
@@ -324,7 +324,7 @@ it.for([
   expect(name.length).toBeLessThanOrEqual(64);
 });
 
-it("tools whose names would be alike stay apart, and the same tool is not named twice", () => {
+it("tools with equal names get different ones, and no tool is listed twice", () => {
   const names = new ToolNames();
   expect(["a.b", "a_b", "a_b", "a.b"].map((tool) => names.assign("s", tool))).toEqual([
     "mcp__s__a_b",

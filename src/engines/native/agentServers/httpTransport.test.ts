@@ -41,7 +41,7 @@ describe("a server on HTTP", () => {
     expect(web.headers).toMatchObject({ "x-team": "a", "x-key": "k", authorization: "Bearer t" });
   });
 
-  it("may send us to another path of the same place", async () => {
+  it("may redirect to another path of the same host", async () => {
     await using web = await startHttpMcpServer({
       tools: { greet },
       intercept: ({ url }, response) => {
@@ -54,7 +54,7 @@ describe("a server on HTTP", () => {
     expect((await callNamed(servers, "mcp__web__greet")).result).toEqual(HELLO);
   });
 
-  it("may ask while it works", async () => {
+  it("may ask questions during a call", async () => {
     const ask: HttpTool = async ({ server }) => {
       const requestedSchema = { type: "object" as const, properties: { colour: { type: "string" as const } } };
       const { action, content } = await server.elicitInput({ message: "Which colour?", requestedSchema });
@@ -128,7 +128,7 @@ describe("a server on HTTP that fails", () => {
     expect((await callNamed(servers, "mcp__web__greet")).result).toEqual(HELLO);
   });
 
-  it("by wanting a login names the remedy", async () => {
+  it("by requiring a login names the remedy", async () => {
     await using place = await startLoopback((_, response) => void response.writeHead(401).end());
     await using servers = openServers([httpServer("web", place.origin)]);
     expect((await startupOf(servers)).slice(1)).toEqual([
@@ -168,7 +168,7 @@ describe("a server on HTTP that fails", () => {
     expect(JSON.stringify(summary).length).toBeLessThan(1000);
   });
 
-  it("by never answering is given up after its time", async () => {
+  it("by never answering ends at the time limit", async () => {
     await using place = await startLoopback(() => {});
     await using servers = openServers([httpServer("web", place.origin, { startupTimeoutMs: 100 })]);
     expect((await startupOf(servers)).at(-1)).toMatchObject({
@@ -177,7 +177,7 @@ describe("a server on HTTP that fails", () => {
     await place.allLeft();
   });
 
-  it("by an address that is none", async () => {
+  it("by an invalid address", async () => {
     await using servers = openServers([httpServer("web", "not an address")]);
     expect((await startupOf(servers)).at(-1)).toMatchObject({ failed: [{ server: "web", error: "Invalid URL" }] });
   });
@@ -198,7 +198,7 @@ function startingWith(text: string): RegExp {
   return new RegExp(`^${text.replaceAll(/[*.]/g, String.raw`\$&`)}`);
 }
 
-it("closing does not wait for a server that is deaf to it", async () => {
+it("closing does not wait for a server that does not answer", async () => {
   await using web = await startHttpMcpServer({ tools: { greet }, intercept: ({ method }) => method === "DELETE" });
   const servers = openServers([httpServer("web", web.url)]);
   await callNamed(servers, "mcp__web__greet");

@@ -37,7 +37,7 @@ describe("an HTTP server's headers", () => {
     });
   });
 
-  it("cannot be made without the token they need", () => {
+  it("cannot be built without the required token", () => {
     const transport = { ...nothing, bearerTokenEnvVar: "TOKEN" };
     expect(() => httpHeaders("web", transport, {})).toThrow("Environment variable TOKEN for MCP server 'web' is not set");
     expect(() => httpHeaders("web", transport, { TOKEN: "" })).toThrow("Environment variable TOKEN for MCP server 'web' is empty");

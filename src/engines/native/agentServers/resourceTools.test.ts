@@ -46,7 +46,7 @@ describe("resources of servers", () => {
   });
 
   it.for(["", "{}", '{"server":" ","cursor":null}'])(
-    "is listed whole for all servers, by their names, without those that fail: %j",
+    "are listed for all servers, sorted by name, without those that fail: %j",
     async (args) => {
       expect(await readCall("list_mcp_resources", args)).toEqual({
         server: "codex",
@@ -63,7 +63,7 @@ describe("resources of servers", () => {
     },
   );
 
-  it("is listed page by page for one server", async () => {
+  it("are listed page by page for one server", async () => {
     expect((await readCall("list_mcp_resources", '{"server":"sources"}')).answer).toEqual({
       server: "sources",
       resources: [{ server: "sources", ...ONE }],
@@ -76,7 +76,7 @@ describe("resources of servers", () => {
     });
   });
 
-  it("is listed by patterns of addresses", async () => {
+  it("are listed as URI templates", async () => {
     expect((await readCall("list_mcp_resource_templates", "{}")).answer).toEqual({
       resourceTemplates: [
         { server: "archive", ...TEMPLATE },

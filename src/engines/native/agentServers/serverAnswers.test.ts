@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { McpRequestFailed } from "./failures.js";
 import { allPages } from "./serverAnswers.js";
 
-it("pages are followed to the last", async () => {
+it("all pages are read", async () => {
   const asked: unknown[] = [];
   const pages = [
     { entries: [1, 2], nextCursor: "a" },
@@ -16,7 +16,7 @@ it("pages are followed to the last", async () => {
   expect({ all, asked }).toEqual({ all: [1, 2, 3], asked: [{}, { cursor: "a" }, { cursor: "b" }] });
 });
 
-it("a server that never comes to an end is not followed", async () => {
+it("an endless list of pages is given up", async () => {
   await expect(allPages("tools/list", async () => ({ entries: [], nextCursor: "a" }))).rejects.toEqual(
     new McpRequestFailed("tools/list returned duplicate cursor"),
   );

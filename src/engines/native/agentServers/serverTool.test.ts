@@ -62,7 +62,7 @@ describe("a call of a server's tool", () => {
     expect(events[1]).toMatchObject({ result: { Ok: { content: [{}, { data: "iVBORw0KGgo=" }] } } });
   });
 
-  it("that the tool itself calls a failure is a result like others", async () => {
+  it("that fails by the tool's own report is an ordinary result", async () => {
     expect(await callNamed(servers, "mcp__desk__complain")).toEqual({
       events: [begun("complain", {}), ended("complain", {}, { Ok: { content: [{ type: "text", text: "out of paper" }], isError: true } })],
       result: { output: '[{"text":"out of paper","type":"text"}]' },
@@ -128,7 +128,7 @@ describe("a server that dies", () => {
     expect(one["born"]).not.toBe(before["born"]);
   });
 
-  it("and cannot be started again says so, each time it is needed", async () => {
+  it("and cannot be started again reports that for each call", async () => {
     const cwd = mkdtempSync(path.join(folder, "cwd-"));
     await using fragile = openServers([programServer("desk", OFFICIAL, { cwd })]);
     await callNamed(fragile, "mcp__desk__greet");
@@ -154,7 +154,7 @@ describe("a server that breaks off", () => {
     await broken.close();
   });
 
-  it("because it closes its output fails the call at once where nothing else holds that open", async () => {
+  it("by closing its output fails the call at once if nothing else keeps the output open", async () => {
     const contain: ServerHost["contain"] = async (command) => launchPlainly(command);
     await using hoarse = openServers([programServer("s", ["mcpServerUnruly", "hoarse"])], { contain });
     expect((await callNamed(hoarse, "mcp__s__pid")).result.output).toContain("connection closed: it closed its output");

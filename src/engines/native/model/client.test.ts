@@ -54,7 +54,7 @@ describe("the retries of one model request", () => {
     expect([1, 2].map(() => retries.next(failure("requestOnly"))?.level)).toEqual(["request", undefined]);
   });
 
-  it("do not happen where asking again would give the same", () => {
+  it("do not happen if the same failure would follow", () => {
     expect(budget({ request: 5, stream: 5 }).next(failure("never", 1))).toBeUndefined();
   });
 

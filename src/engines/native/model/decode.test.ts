@@ -61,7 +61,7 @@ describe("the data of a stream's events", () => {
     }
   });
 
-  it("comes in time when a line of many megabytes arrives in small pieces", () => {
+  it("is read in linear time if a line of many megabytes arrives in small pieces", () => {
     const piece = "x".repeat(1_000);
     const data: string[] = [];
     const reader = new EventStreamReader((one) => data.push(one));
@@ -205,7 +205,7 @@ describe("an event of a Responses stream", () => {
     });
   });
 
-  it("that tells its cost in part, or not in numbers, counts nothing for the rest", () => {
+  it("with incomplete or invalid usage counts zero for the rest", () => {
     const usage = { input_tokens: 7, output_tokens: "many", total_tokens: Number.NaN, input_tokens_details: null };
     expect(decodeEvent({ type: "response.completed", response: { usage } })).toEqual({
       type: "completed",
@@ -231,11 +231,11 @@ describe("an event of a Responses stream", () => {
     42,
     null,
     undefined,
-  ])("that we have no use for is skipped: %j", (event) => {
+  ])("that is not used is skipped: %j", (event) => {
     expect(decodeEvent(event)).toBeUndefined();
   });
 
-  it("without its fields gives empty ones", () => {
+  it("without its fields gets empty ones", () => {
     expect(decodeEvent({ type: "response.reasoning_summary_text.delta", summary_index: "0" })).toEqual({
       type: "summaryDelta",
       itemId: "",
@@ -262,7 +262,7 @@ describe("an event of a Responses stream", () => {
       "never",
     ],
     [{ type: "error", code: "invalid_prompt", message: "That prompt is not allowed." }, "That prompt is not allowed.", "never"],
-  ])("that ends the answer badly is a failure: %j", (event, message, retry) => {
+  ])("that ends the answer with an error is a failure: %j", (event, message, retry) => {
     expect(() => decodeEvent(event)).toThrow(expect.objectContaining({ message, retry, constructor: ModelFailure }));
   });
 });

@@ -23,7 +23,7 @@ function documentedRows(): string[][] {
 const asked = (model: string, reasoningEffort?: string) => settingsIn("/", { model, ...(reasoningEffort && { reasoningEffort }) });
 
 describe("the efforts in the docs", () => {
-  it.each(documentedRows())("%s offers %s, %s by itself", (model = "", efforts = "", own = "", ultra = "") => {
+  it.each(documentedRows())("%s offers %s, with the default %s", (model = "", efforts = "", own = "", ultra = "") => {
     const words = efforts.split(", ");
     const sent = words.map((word) => {
       checkEffort(asked(model, word));
@@ -66,12 +66,12 @@ describe("an effort", () => {
     expect(() => checkEffort(asked(model, effort))).toThrow(`Set model_reasoning_effort to one of ${offered}, or leave it out`);
   });
 
-  it("is checked against what the provider lists, where it says more than the table", () => {
+  it("is checked against the provider's list if that says more than the table", () => {
     expect(() => checkEffort(asked("gpt-6.1-sol", "minimal"), ["minimal"])).not.toThrow();
     expect(() => checkEffort(asked("somebody-s-model", "max"), ["low"])).toThrow(EffortNotOffered);
   });
 
-  it("for all models does not keep one from working that does not think", () => {
+  it("for all models does not stop a model without reasoning from working", () => {
     expect(() => checkEffort(asked("gpt-4.1", "max"))).not.toThrow();
   });
 

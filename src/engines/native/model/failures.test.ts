@@ -45,7 +45,7 @@ describe("a refused request", () => {
     expect(failureOfStatus({ status, headers: {}, body: "", url: "u" }).message).toBe(`unexpected status ${phrase}: , url: u`);
   });
 
-  it("with status 500 speaks of high demand", () => {
+  it("with status 500 mentions high demand", () => {
     expect(refused(500)).toEqual({
       message: "We're currently experiencing high demand, which may cause temporary errors.",
       info: "internal_server_error",
@@ -53,7 +53,7 @@ describe("a refused request", () => {
     });
   });
 
-  it("without a body still says something", () => {
+  it("without a body has a message", () => {
     expect(refused(400, " \n").message).toBe("unexpected status 400 Bad Request: , url: http://model/v1/responses");
   });
 
@@ -99,7 +99,7 @@ describe("a refused request", () => {
 });
 
 describe("a refusal with a cause of its own", () => {
-  it("is a picture that cannot be read", () => {
+  it("names an unreadable picture", () => {
     const body = JSON.stringify({ error: { message: "The image data you provided does not represent a valid image" } });
     expect(refused(400, body)).toMatchObject({
       message: "Invalid image in your last message. Please remove it and try again.",
@@ -107,7 +107,7 @@ describe("a refusal with a cause of its own", () => {
     });
   });
 
-  it("is a page that stands before the provider", () => {
+  it("names a web page in front of the provider", () => {
     expect(refused(403, "<html>Cloudflare: you have been blocked</html>").message).toBe(
       "Access blocked by Cloudflare. This usually happens when connecting from a restricted region (status 403 Forbidden), url: http://model/v1/responses",
     );
@@ -213,7 +213,7 @@ describe("the text of a usage limit", () => {
     expect(usageLimitText({ planType, resetsAt: NEW_CENTURY.getTime() / 1000 })).toBe(text);
   });
 
-  it("names no time when none is given", () => {
+  it("names no time if none is given", () => {
     expect(usageLimitText({ planType: "plus", resetsAt: "soon" })).toMatch(/ or try again later\.$/);
   });
 });
@@ -279,7 +279,7 @@ describe("the address that was asked", () => {
   });
 });
 
-it("gets through text made to be slow", () => {
+it("is found in linear time in text made to be slow", () => {
   const hostile = ["\\", "%25", "\\u0", "a"].map((piece) => piece.repeat(65_536 / piece.length)).join("");
   expect(maskSent(hostile, { authorization: `Bearer ${"a".repeat(200)}/b`, other: `/${"+".repeat(50)}` })).toBe(hostile);
 });

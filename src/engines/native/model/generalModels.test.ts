@@ -38,7 +38,7 @@ describe("the general model of a list", () => {
     expect(best(...names)).toBe(expected);
   });
 
-  it("is none that was shut down, and of equals the newest", () => {
+  it("is never one that was shut down, and the newest among equals", () => {
     const now = new Date("2026-11-16");
     const models = [
       { name: "gpt-6-sol", shutdown: new Date("2026-11-15") },

@@ -48,7 +48,7 @@ async function startTunnelProxy(seen: string[]): Promise<Loopback & { readonly f
 }
 
 describe("a request to a plain address", () => {
-  it("goes straight there when no proxy is named", async () => {
+  it("uses no proxy if none is named", async () => {
     await using target = await startEcho();
     expect(await post(`${target.origin}/path?q=1`)).toEqual({ status: 200, text: "echo /path?q=1 question" });
   });
@@ -72,7 +72,7 @@ describe("a request to a plain address", () => {
     expect(seen).toEqual([`POST ${target.origin}/`]);
   });
 
-  it.each(["127.0.0.1", "example.org, 127.0.0.1", "*"])("goes past the proxy where NO_PROXY is %s", async (exceptions) => {
+  it.each(["127.0.0.1", "example.org, 127.0.0.1", "*"])("bypasses the proxy if NO_PROXY is %s", async (exceptions) => {
     const seen: string[] = [];
     await using target = await startEcho();
     await using proxy = await startForwardProxy(seen);
@@ -80,12 +80,12 @@ describe("a request to a plain address", () => {
     expect(seen).toEqual([]);
   });
 
-  it("is not touched by a proxy for secure ones", async () => {
+  it("does not use a proxy for secure addresses", async () => {
     await using target = await startEcho();
     expect((await post(target.origin, { HTTPS_PROXY: "http://127.0.0.1:9" })).status).toBe(200);
   });
 
-  it("fails when the proxy is not there", async () => {
+  it("fails if the proxy is unreachable", async () => {
     await using target = await startEcho();
     const gone = await startEcho();
     await gone[Symbol.asyncDispose]();
@@ -140,7 +140,7 @@ it.each<[string, NodeJS.ProcessEnv, string]>([
 describe("a request that is aborted", () => {
   const reason = new Error("enough");
 
-  it("while a proxy opens a tunnel, for ever, rejects with the reason", async () => {
+  it("while a proxy never finishes its tunnel rejects with the reason", async () => {
     await using proxy = await startLoopback(() => undefined);
     const abort = new AbortController();
     proxy.server.on("connect", (_request: unknown, socket: Socket) => {
@@ -159,7 +159,7 @@ describe("a request that is aborted", () => {
     );
   });
 
-  it("leaves no listener on the signal of a thread that asks often", async () => {
+  it("leaves no listener on the signal of a thread with many requests", async () => {
     await using target = await startEcho();
     const { signal } = new AbortController();
     const response = await sendRequest(new URL(target.origin), { method: "GET", headers: {}, env: {}, signal });

@@ -49,7 +49,7 @@ describe("an item as readers see it", () => {
     expect(shownItem(raw, { showRawReasoning: false })).toEqual(item);
   });
 
-  it("says where raw reasoning is wanted as a whole", () => {
+  it("has the whole raw reasoning if configured", () => {
     const raw = { type: "reasoning", id: "r", summary: [], content: [{ type: "reasoning_text", text: "raw" }] };
     expect(shownItem(raw, { showRawReasoning: true })).toEqual({
       kind: "reasoning",
@@ -98,7 +98,7 @@ describe("a call in an item", () => {
     expect(toolCallOf(raw)).toEqual(call);
   });
 
-  it("is answered in its own kind", () => {
+  it("is answered by an output of the same kind", () => {
     expect(toolOutput({ callId: "c", name: "f", args: "", outputType: "custom_tool_call_output" }, "done")).toEqual({
       type: "custom_tool_call_output",
       call_id: "c",

@@ -40,7 +40,7 @@ describe("a model that the provider refuses", () => {
     expect((await refused()).settings.model).toBe("openai/gpt-6.1-sol");
   });
 
-  it("takes an effort along that the other one offers, and says so", async () => {
+  it("keeps an effort that the other model offers, and says so", async () => {
     const { refused } = await stageWith(["gpt-5.5"], { ...OURS, reasoningEffort: "max" });
     const { settings, notice } = await refused();
     expect(settings.reasoningEffort).toBe("xhigh");
@@ -85,7 +85,7 @@ describe("a model that the provider refuses", () => {
     });
   });
 
-  it("cannot be replaced by what does other work", async () => {
+  it("is not replaced by a model for another purpose", async () => {
     const { refused } = await stageWith(["text-embedding-3"], OURS);
     await expect(refused()).rejects.toMatchObject({ advice: "Provider `mine` lists no model that could take the place of `gpt-6.1-sol`." });
   });

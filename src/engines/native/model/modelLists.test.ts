@@ -27,7 +27,7 @@ async function offering(body: unknown, status = 200) {
 }
 
 describe("the list of a provider", () => {
-  it("is read in OpenAI's form and in Codex's own, with what it says of each model", async () => {
+  it("is read in OpenAI's and in Codex's format, with the properties of each model", async () => {
     const { server, provider } = await offering({
       data: [
         { id: "one", created: 5, shutdown_date: "2026-12-01" },
@@ -47,7 +47,7 @@ describe("the list of a provider", () => {
     });
   });
 
-  it("tells no efforts that are none, and not any number of them", async () => {
+  it("has only valid efforts, up to a limit", async () => {
     const levels = [
       "low",
       "high\u001b[31m",
@@ -97,7 +97,7 @@ describe("the list of a provider", () => {
     expect(listing).toEqual({ kind: "unread", why: expect.stringContaining(why) });
   });
 
-  it("that never comes is given up after ten seconds", async () => {
+  it("that does not arrive is given up after ten seconds", async () => {
     vi.spyOn(AbortSignal, "timeout").mockImplementation(() => AbortSignal.abort(new Error("late")));
     onTestFinished(() => void vi.restoreAllMocks());
     await using server = await startLoopback((_, response) => void response.writeHead(200).write("{"));

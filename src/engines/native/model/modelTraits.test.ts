@@ -46,7 +46,7 @@ describe("the traits of a model", () => {
   });
 
   it.each(["mock-model", "qwen3-coder:30b", "claude-opus-5", ""])(
-    "%j, a name of nobody's, can what the newest can, with functions only",
+    "%j, an unknown name, has the newest traits, with function tools only",
     (model) => {
       const { contextWindow, reasoning, verbosity, parallelToolCalls, truncation } = traitsOf({ model: "gpt-6.1-sol" });
       expect(traitsOf({ model })).toMatchObject({
@@ -69,7 +69,7 @@ describe("the traits of a model", () => {
     expect(traitsOf({ model: "gpt-7-nova", asRecorded: true })).toEqual(traitsOf({ model: "gpt-7-nova" }));
   });
 
-  it("does not depend on whose name stands before it", () => {
+  it("does not depend on a vendor prefix", () => {
     expect(traitsOf({ model: "openai/gpt-oss-120b" })).toEqual(traitsOf({ model: "gpt-oss-120b" }));
   });
 

@@ -28,7 +28,7 @@ describe("the address of a provider", () => {
     );
   });
 
-  it("is shown without what may be secret", () => {
+  it("is shown without possible secrets", () => {
     const url = endpoint(providerWith({ baseUrl: "https://user:pass@model:8443/v1", queryParams: { key: "secret" } }), "responses");
     expect(shownUrl(url)).toBe("https://model:8443/v1/responses");
   });
@@ -69,7 +69,7 @@ describe("the headers of a provider", () => {
     });
   });
 
-  it("have no key if the provider needs none", () => {
+  it("contain no key if the provider needs none", () => {
     const env = { OPENAI_API_KEY: "k", CODEX_API_KEY: "k" };
     expect(providerHeaders(providerWith({}), { codexHome, env })).toEqual({});
     expect(providerHeaders(providerWith({ httpHeaders: { Authorization: "Basic own" } }), { codexHome, env })).toEqual({
@@ -127,7 +127,7 @@ describe("the key for a provider", () => {
     expect(tokenFor({ provider: OPENAI, env: { CODEX_API_KEY: " ", OPENAI_API_KEY: " openai\n" }, authJson: blank })).toBe("openai");
   });
 
-  it("is never sent to a provider that did not ask for it", () => {
+  it("is never sent to a provider that it is not configured for", () => {
     expect(tokenFor({ provider: {}, env: ALL_KEYS, authJson })).toBeUndefined();
   });
 
@@ -146,7 +146,7 @@ describe("the key for a provider", () => {
     );
   });
 
-  it("that is nowhere to be found comes with what to set", () => {
+  it("that is missing everywhere causes an error that says what to set", () => {
     expect(failureFor({ provider: OPENAI })).toEqual({
       message:
         "No API key for the OpenAI provider: set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, put a key into auth.json in CODEX_HOME, " +
@@ -168,7 +168,7 @@ describe("a ChatGPT login in auth.json", () => {
     });
   });
 
-  it("does not stand in the way of a key", () => {
+  it("does not prevent the use of a key", () => {
     expect(tokenFor({ provider: OPENAI, env: { OPENAI_API_KEY: "openai" }, authJson: CHATGPT_LOGIN })).toBe("openai");
   });
 });
@@ -202,7 +202,7 @@ describe("an auth.json that cannot be understood", () => {
     );
   });
 
-  it("is not there when CODEX_HOME is not", () => {
+  it("does not exist if CODEX_HOME does not", () => {
     const provider = { ...settingsIn("/").provider, ...OPENAI };
     expect(findBearerToken(provider, { env: { OPENAI_API_KEY: "openai" }, codexHome: "/nowhere/at/all" })).toBe("openai");
   });
@@ -245,6 +245,6 @@ it.each([
   { "x-codex-primary-used-percent": " " },
   { "x-codex-primary-used-percent": ["1", "2"] },
   { "x-codex-credits-has-credits": "true" },
-])("headers that tell no limit: %j", (headers) => {
+])("headers without a limit: %j", (headers) => {
   expect(readRateLimits(headers)).toBeUndefined();
 });

@@ -27,7 +27,7 @@ describe("the limits of an account", () => {
     });
   });
 
-  it("are read from those of Codex, and an answer without them takes nothing back", () => {
+  it("are read from those of Codex, and remain after an answer without them", () => {
     const limits = new ReportedLimits();
     limits.record(provider, { "x-codex-primary-used-percent": "41.5", "x-codex-primary-window-minutes": "300" }, NOW);
     limits.record(provider, { "content-type": "text/event-stream" }, NOW + 1);
@@ -39,7 +39,7 @@ describe("the limits of an account", () => {
     });
   });
 
-  it("are those of one provider, and of few", () => {
+  it("are kept per provider, for a limited number", () => {
     const limits = new ReportedLimits();
     const other = (at: number) => ({ ...provider, baseUrl: `http://127.0.0.1:${at}/v1` });
     for (let at = 0; at < 100; at++) limits.record(other(at), { "x-codex-primary-used-percent": String(at) }, NOW);

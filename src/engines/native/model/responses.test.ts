@@ -34,7 +34,7 @@ describe("an answer of the Responses API", () => {
   it.each([
     ["LF", "\n"],
     ["CRLF", "\r\n"],
-  ])("is the same wherever the network cuts it, with %s between lines", async (_name, lineEnd) => {
+  ])("is the same wherever the network splits it, with %s between lines", async (_name, lineEnd) => {
     const bytes = Buffer.from(`: hello${lineEnd}${frames(TALE, lineEnd)}`);
     await using server = await startLoopback((request, response, at) => {
       request.resume();
@@ -85,7 +85,7 @@ describe("an answer of the Responses API", () => {
     expect(await ask(clientFor({ baseUrl: server.url }))).toEqual({ events: [ACCEPTED, COMPLETED], failure: undefined });
   });
 
-  it("gives what came before it failed", async () => {
+  it("delivers everything that arrived before a failure", async () => {
     const failed = { type: "response.failed", response: { error: { code: "server_error", message: "broke" } } };
     await using server = await startResponsesServer({ respond: () => ({ stream: frames([...TALE.slice(0, 1), failed]) }) });
     const { events, failure } = await ask(clientFor({ baseUrl: server.url }));
@@ -135,7 +135,7 @@ describe("a request to the Responses API", () => {
     });
   });
 
-  it.each(["chat", "responses_websocket"] as const)("is not made in another language: wire_api = %s", async (wireApi) => {
+  it.each(["chat", "responses_websocket"] as const)("is not made with another wire protocol: wire_api = %s", async (wireApi) => {
     await using server = await startResponsesServer();
     const { failure } = await ask(clientFor({ id: "mine", baseUrl: server.url, wireApi }));
     expect([failure?.message, failure?.retry, server.requests]).toEqual([

@@ -19,7 +19,7 @@ function begin(response: ServerResponse): ServerResponse {
   return response.writeHead(200, { "content-type": "text/event-stream" });
 }
 
-describe("a provider that is in trouble", () => {
+describe("a provider that", () => {
   it("cuts the connection in the middle of an answer", async () => {
     await using server = await startResponsesServer({ respond: () => ({ stream: DELTA, ending: "cut" }) });
     const { events, failure } = await ask(clientFor({ baseUrl: server.url }));
@@ -270,7 +270,7 @@ describe("a caller that cancels", () => {
     await expect(server.allLeft()).resolves.toBeUndefined();
   });
 
-  it("does not even ask when it is too late", async () => {
+  it("makes no request if it was already cancelled", async () => {
     await using server = await startResponsesServer();
     const stream = clientFor({ baseUrl: server.url }).stream({ body: SMALL_BODY }, AbortSignal.abort(reason));
     await expect(stream.next()).rejects.toBe(reason);
@@ -360,7 +360,7 @@ describe("connections to a provider", () => {
     expect(server.connections).toBe(4);
   });
 
-  it("that break when they are new are a failure", async () => {
+  it("that break while they are new are a failure", async () => {
     await using server = await startLoopback((request) => void request.socket.destroy());
     const { failure } = await ask(clientFor({ baseUrl: server.origin }));
     expect([failure?.retry, server.connections]).toEqual(["request", 1]);

@@ -57,7 +57,7 @@ describe("the scripted model", () => {
     });
   });
 
-  it("says hello to a prompt without a script", () => {
+  it("answers a prompt without a script with hello", () => {
     expect(spokenText(ask("How are you!\n![picture](x.png)"))).toBe("hello");
   });
 
@@ -129,7 +129,7 @@ describe("the scripted model", () => {
     ]);
   });
 
-  it("fails in the ways a provider can", () => {
+  it("fails in every way a provider can", () => {
     const scripted = '{"error":{"message":"scripted status 503","type":"scripted","code":"scripted"}}';
     const stream = { delayMs: 0, gapMs: 0, status: 200 };
     const response = { id: "resp_1", object: "response", created_at: 1, model: "m", output: [] };
@@ -246,7 +246,7 @@ describe("answers of several parts, and answers that break off", () => {
     expect([partial.ending, spokenText(partial), types(partial).at(-1)]).toEqual(["cut", "some words", "output_text.delta"]);
   });
 
-  it("thinks aloud", () => {
+  it("streams its reasoning", () => {
     const answer = ask("!rawthink deep thoughts");
     expect(types(answer).filter((type) => type === "reasoning_text.delta")).toHaveLength(2);
     expect(calledItems(answer)).toMatchObject([

@@ -34,7 +34,7 @@ it("the settings of a thread have the form of config.toml, without those that ar
   });
 });
 
-it("everything that can be set has its word", () => {
+it("every setting has its name in config.toml", () => {
   const server = { startupTimeoutMs: 10_000, toolTimeoutMs: 1500, disabledTools: ["b"] };
   const everything: Partial<ThreadSettings> = {
     reasoningEffort: "high",

@@ -149,14 +149,14 @@ describe("a logout", () => {
     expect(opened.authJson()).toEqual({ OPENAI_API_KEY: null, tokens: TOKENS });
   });
 
-  it("says where the key is when it is none of ours to remove", async () => {
+  it("says where the key is if the server may not remove it", async () => {
     using opened = open({ env: { OPENAI_API_KEY: KEY } });
     await expect(opened.account.logout()).rejects.toThrow(/comes from environment variable OPENAI_API_KEY/);
   });
 });
 
 describe("a login with a device code", () => {
-  it("is left to Codex", async () => {
+  it("is offered by Codex only", async () => {
     using opened = open();
     const refusal: unknown = await opened.account.loginWithDeviceCode().catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LoginNotPossible);

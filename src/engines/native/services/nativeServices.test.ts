@@ -56,7 +56,7 @@ describe("the models on offer", () => {
     ]);
   });
 
-  it("are asked for as the model itself is: with its key, headers and query", async () => {
+  it("are requested like the model: with its key, headers and query", async () => {
     const asked: unknown[] = [];
     await using server = await provider((request, response) => {
       const { method, url, headers } = request;
@@ -89,7 +89,7 @@ describe("the models on offer", () => {
     expect(await offered(changes)).toEqual([CONFIGURED]);
   });
 
-  it("are at most a thousand more", async () => {
+  it("are limited to a thousand", async () => {
     await using server = await provider(json({ data: Array.from({ length: 5000 }, (_, at) => ({ id: `model-${at}` })) }));
     expect(await offered({ baseUrl: server.baseUrl })).toHaveLength(1001);
   });

@@ -76,7 +76,7 @@ describe("a command that belongs to no thread", () => {
     expect(stdout).toBe("tried\n");
   });
 
-  it("keeps the beginning and the end of endless output, and says how much is missing", async () => {
+  it("keeps the beginning and the end of endless output, and states how much is missing", async () => {
     const { exitCode, stdout, stderr } = await run("echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last");
     expect([exitCode, stdout.slice(0, 6), stdout.slice(-5)]).toEqual([0, "first\n", "last\n"]);
     expect(stdout.length).toBeLessThanOrEqual(1024 * 1024);

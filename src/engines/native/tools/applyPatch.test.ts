@@ -117,7 +117,7 @@ describe("a patch outside the workspace", () => {
     await stillWorks(stage);
   });
 
-  it("is asked for under on-request, and applied when approved", async () => {
+  it("needs approval under on-request, and is applied when approved", async () => {
     await using stage = await open("on-request");
     const turn = await stage.play([custom(ADD_OUTSIDE)], { answers: [YES] });
     // Events name the path as the patch writes it, together with the resolved one.
@@ -138,7 +138,7 @@ describe("a patch outside the workspace", () => {
     expect(readFileSync(outside(stage), "utf8")).toBe("hello\n");
   });
 
-  it("that was approved for the session is not asked again for the same file", async () => {
+  it("that was approved for the session needs no further approval for the same file", async () => {
     await using stage = await open("on-request");
     await stage.play([custom(ADD_OUTSIDE)], { answers: [{ kind: "approvedForSession" }] });
     const again = await stage.play([custom(patch("*** Update File: ../outside.txt", "@@", "-hello", "+bye"))]);
@@ -148,14 +148,14 @@ describe("a patch outside the workspace", () => {
     expect(other.asked).toHaveLength(1);
   });
 
-  it("is tried inside first under on-failure, then asked for", async () => {
+  it("is tried in the sandbox first under on-failure, and then needs approval", async () => {
     await using stage = await open("on-failure");
     const turn = await stage.play([custom(ADD_OUTSIDE)], { answers: [YES] });
     expect(turn.asked).toMatchObject([{ reason: "command failed; retry without sandbox?", staysInSandbox: false }]);
     expect(existsSync(outside(stage))).toBe(true);
   });
 
-  it("does not lead elsewhere through a link that is made during the question", async () => {
+  it("does not reach other places through a link that is created while the question is open", async () => {
     await using stage = await open("untrusted");
     const turn = await stage.play([custom(patch("*** Add File: sub/file.txt", "+x"))], {
       answers: [YES],
@@ -198,7 +198,7 @@ describe("a question about a patch", () => {
     expect((await never.play([custom(ADD)])).output).toBe(OUTSIDE);
   });
 
-  it("finds a file that changed meanwhile, and leaves it alone", async () => {
+  it("does not change a file that changed while the question was open", async () => {
     await using stage = await open("untrusted");
     writeFileSync(stage.path("here.txt"), "here\n");
     const turn = await stage.play([custom(patch("*** Update File: here.txt", "@@", "-here", "+there"))], {

@@ -106,7 +106,7 @@ describe("full access", () => {
     expect(await play({})).toEqual({ output: expect.stringContaining("M home/auth.json"), auth: "other\n" });
   });
 
-  it("of a turn that may not leave the sandbox does not", async () => {
+  it("of a turn that may not leave the sandbox does not reach them", async () => {
     expect(await play({ confined: true })).toEqual({ output: expect.stringContaining(HIDDEN), auth: `${SECRET}\n` });
   });
 });
@@ -126,7 +126,7 @@ describe("a link out of the workspace, to what commands may read,", () => {
   });
 });
 
-it("an approval for one place is not one for the hidden place that a link leads to meanwhile", async () => {
+it("an approval for one path does not cover a hidden place that a link leads to later", async () => {
   await using stage = await open("untrusted");
   mkdirSync(stage.path("sub"));
   const turn = await stage.play([patch("*** Add File: sub/auth.json", "+planted")], {

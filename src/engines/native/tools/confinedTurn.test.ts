@@ -21,8 +21,8 @@ function open(settings: NonNullable<Parameters<typeof openToolStage>[0]>["settin
   return openToolStage({ settings: { ...base, ...settings }, ...(rules === undefined ? {} : { rules }) });
 }
 
-describe.skipIf(isMissing)("a turn that may not leave the sandbox has nothing of what earlier turns were allowed:", () => {
-  it("a command that was approved for the session is asked for again", async () => {
+describe.skipIf(isMissing)("a turn that may not leave the sandbox does not inherit earlier approvals:", () => {
+  it("a command that was approved for the session needs approval again", async () => {
     await using stage = await open();
     const escalated = { with: { sandbox_permissions: "require_escalated" } };
     const script = "touch ../outside.txt";
@@ -32,7 +32,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox has nothing of
     expect(confined.asked).toMatchObject([{ kind: "command", staysInSandbox: false }]);
   });
 
-  it("a beginning that was allowed does not count", async () => {
+  it("an allowed prefix does not count", async () => {
     await using stage = await open({ approvalPolicy: "untrusted" });
     const script = "touch ../outside.txt";
     await stage.script("touch inside.txt", { answers: [{ kind: "approvedPrefix", prefix: ["touch"] }] });
@@ -41,7 +41,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox has nothing of
     expect(confined.asked).toMatchObject([{ kind: "command", staysInSandbox: true }]);
   });
 
-  it("a file outside that was approved for the session is asked for again", async () => {
+  it("a file outside that was approved for the session needs approval again", async () => {
     await using stage = await open();
     await stage.use("shell", { command: ["apply_patch", PATCH_OUTSIDE.input] }, { answers: [ALWAYS] });
     expect(existsSync(outside(stage))).toBe(true);

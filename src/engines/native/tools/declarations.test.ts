@@ -4,7 +4,7 @@ import { SeededRandom } from "../../../../test/support/patch/random.js";
 import { parsePatch } from "../../../exec/patch/parse.js";
 import { PATCH_GRAMMAR } from "./declarations.js";
 
-it("the grammar accepts well-formed patches only, and the parser takes whatever the grammar accepts", () => {
+it("the grammar accepts well-formed patches only, and the parser accepts everything that the grammar accepts", () => {
   const accepted = new RegExp(`^${expression("start", rulesOf(PATCH_GRAMMAR))}$`);
   const strict = [
     patchOf("*** Delete File: a"),

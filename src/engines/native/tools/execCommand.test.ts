@@ -78,7 +78,7 @@ describe("exec_command", () => {
     expect(said(await stage.use("exec_command", { cmd: "echo fine" }))).toBe("fine\n");
   });
 
-  it("asks as a shell does", async () => {
+  it("asks for approval as the shell tool does", async () => {
     await using stage = await open("untrusted");
     const turn = await stage.use("exec_command", { cmd: "touch x" }, { answers: [{ kind: "denied", reason: "no" }] });
     expect(turn.output).toBe(String.raw`exec_command failed: CreateProcess { message: "Rejected(\"rejected by user: no\")" }`);
@@ -105,7 +105,7 @@ describe("exec_command", () => {
     ["exec_command", { cmd: 5 }],
     ["write_stdin", {}],
     ["write_stdin", { session_id: "1" }],
-  ] as const)("%s with %j is a complaint", async ([tool, args]) => {
+  ] as const)("%s with %j is refused", async ([tool, args]) => {
     await using stage = await open();
     expect((await stage.use(tool, args)).output).toMatch(/^failed to parse function arguments: /);
   });

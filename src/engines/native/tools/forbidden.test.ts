@@ -92,7 +92,7 @@ const UNCLEAR = [
   'bash -c "bash -c \\"bash -c \'$x made\'\\""',
 ];
 
-describe("a rule is not got round by", () => {
+describe("a rule cannot be bypassed by", () => {
   it.each(SPELLINGS)("%s", async (command) => {
     await using stage = await openToolStage({ rules: RULES, settings: { approvalPolicy: "on-request" } });
     const { output, asked } = await stage.use("shell", { command: ["bash", "-c", command] });

@@ -91,7 +91,7 @@ it("a file that is too large is not read", async () => {
   expect(lastItem(stage)).toEqual(message("user", expect.stringContaining("it is larger than 20 MiB")));
 });
 
-it("a path without a file is an answer", async () => {
+it("a path without a file is reported to the model", async () => {
   await using stage = await openToolStage();
   mkdirSync(stage.path("folder"));
   const told = async (name: string) => (await stage.use("view_image", { path: name })).output;
@@ -117,7 +117,7 @@ it("an image that is hidden from commands is not shown, and its kind is not reve
   }
 });
 
-it.runIf(process.platform === "linux")("files without an end, pipes and devices are answers at once", async () => {
+it.runIf(process.platform === "linux")("endless files, pipes and devices are refused at once", async () => {
   await using stage = await openToolStage({ sandbox: "danger-full-access" });
   symlinkSync("/proc/self/pagemap", stage.path("endless.png"));
   symlinkSync("/dev/zero", stage.path("zero.png"));

@@ -56,13 +56,13 @@ describe("the approval policy and the sandbox decide", () => {
   });
 });
 
-describe("a command that only looks", () => {
+describe("a command that only reads", () => {
   async function onlyLooks(stage: ToolStage, script: string): Promise<boolean> {
     const { events } = await stage.script(script);
     return events.some((event) => event.type === "commandStarted" && event.onlyLooks === true);
   }
 
-  it("is announced as such, and none that could write", async () => {
+  it("is announced as such, and no command that could write is", async () => {
     await using stage = await policy("never");
     const scripts = ["true", "ls -la && cat *.txt", "touch made.txt", "ls > list.txt", "git status", "./ls", "cat $(touch x)"];
     const looking = [];
@@ -70,7 +70,7 @@ describe("a command that only looks", () => {
     expect(looking).toEqual([true, true, false, false, false, false, false]);
   });
 
-  it("is none whose name leads into the workspace", async () => {
+  it("is not one whose name leads into the workspace", async () => {
     await using stage = await openToolStage({ settings: { approvalPolicy: "never" }, env: { PATH: `.:${process.env["PATH"]}` } });
     expect(await onlyLooks(stage, "ls")).toBe(true);
     await writeFile(path.join(stage.stage.workspace, "ls"), "#!/bin/sh\ntouch made.txt\n", { mode: 0o755 });
@@ -81,7 +81,7 @@ describe("a command that only looks", () => {
 describe("a question about a command", () => {
   const SCRIPT = "touch made.txt";
 
-  it("says what would run, where, and how far it could reach", async () => {
+  it("says what would run, where, and with what access", async () => {
     await using stage = await policy("untrusted");
     const { asked, events } = await stage.script(SCRIPT, { answers: [YES] });
     expect(asked).toEqual([
@@ -128,7 +128,7 @@ describe("a question about a command", () => {
     await stillWorks(stage);
   });
 
-  it("answered for the session is not asked again, but other commands are", async () => {
+  it("answered for the session is not repeated, except for other commands", async () => {
     await using stage = await policy("untrusted");
     await stage.script(SCRIPT, { answers: [{ kind: "approvedForSession" }] });
     expect((await stage.script(SCRIPT)).asked).toEqual([]);
@@ -157,7 +157,7 @@ describe("a question about a command", () => {
 describe("a command that the sandbox stops", () => {
   const ESCAPE = "echo out > ../outside.txt";
 
-  it("is offered to run outside under on-failure, and does when that is approved", async () => {
+  it("may be run outside under on-failure, if that is approved", async () => {
     await using stage = await policy("on-failure");
     const turn = await stage.script(ESCAPE, { answers: [YES] });
     expect(turn.asked).toMatchObject([{ reason: "command failed; retry without sandbox?", staysInSandbox: false, needsPerson: false }]);
@@ -173,14 +173,14 @@ describe("a command that the sandbox stops", () => {
     expect(existsSync(path.join(stage.stage.root, "outside.txt"))).toBe(false);
   });
 
-  it("does not run outside because a run inside was approved", async () => {
+  it("does not run outside only because a run inside was approved", async () => {
     await using stage = await policy("untrusted");
     const turn = await stage.script(ESCAPE, { answers: [YES, { kind: "denied" }] });
     expect(turn.asked.map(({ staysInSandbox }) => staysInSandbox)).toEqual([true, false]);
     expect(existsSync(path.join(stage.stage.root, "outside.txt"))).toBe(false);
   });
 
-  it("is not asked about again once both runs were approved for the session", async () => {
+  it("needs no further approval once both runs were approved for the session", async () => {
     await using stage = await policy("untrusted");
     const forSession = { kind: "approvedForSession" } as const;
     await stage.script(ESCAPE, { answers: [forSession, forSession] });
@@ -198,7 +198,7 @@ describe("a command that is to run outside the sandbox", () => {
   const ESCALATED = { sandbox_permissions: "require_escalated", justification: "needs the parent" };
   const SCRIPT = "echo out > ../outside.txt";
 
-  it("is asked for with its justification, and runs outside", async () => {
+  it("needs approval with its justification, and runs outside", async () => {
     await using stage = await policy("on-request");
     const turn = await stage.script(SCRIPT, { with: ESCALATED, answers: [YES] });
     expect(turn.asked).toMatchObject([{ reason: "needs the parent", staysInSandbox: false }]);
@@ -244,7 +244,7 @@ describe("the user's rules", () => {
 describe("without a sandbox that works", () => {
   const sandboxBin = "/bin/false";
 
-  it("every command is asked for, with the reason", async () => {
+  it("every command needs approval, and the question says why", async () => {
     await using stage = await openToolStage({ sandboxBin, settings: { approvalPolicy: "on-request" } });
     const turn = await stage.script("echo free", { answers: [YES] });
     expect(turn.asked).toMatchObject([{ staysInSandbox: false, reason: expect.stringContaining("no sandbox works on this machine") }]);
@@ -343,7 +343,7 @@ describe("a command", () => {
     },
   );
 
-  it("that is not a program is an answer", async () => {
+  it("that is not a program is reported to the model", async () => {
     await using stage = await policy("never");
     for (const command of [["no-such-program"], [""], []]) {
       const turn = await stage.use("shell", { command });
@@ -353,13 +353,13 @@ describe("a command", () => {
     await stillWorks(stage);
   });
 
-  it("that prints another encoding, or halves of characters, is text for the model", async () => {
+  it("that prints another encoding, or incomplete characters, gives the model text", async () => {
     await using stage = await policy("never");
     expect(shellOutput(await stage.script("printf 'caf\\351 na\\357ve\\n'")).output).toBe("café naïve\n");
     expect(shellOutput(await stage.script("printf '\\303'; printf '\\251b\\n'")).output).toBe("éb\n");
   });
 
-  it("that reads its input finds none", async () => {
+  it("that reads its input finds it empty", async () => {
     await using stage = await policy("never");
     expect(shellOutput(await stage.script("cat; echo end"))).toEqual({ output: "end\n", exitCode: 0 });
   });
@@ -372,7 +372,7 @@ describe("a command", () => {
   });
 });
 
-describe("a model that errs", () => {
+describe("a model that makes a mistake", () => {
   it.for([
     ["nonsense", {}, "unsupported call: nonsense"],
     ["shell", "{", expect.stringMatching(/^failed to parse function arguments: /)],
@@ -389,7 +389,7 @@ describe("a model that errs", () => {
       "failed to parse function arguments: invalid type: sequence, expected a string at line 1 column 11",
     ],
     ["view_image", {}, "failed to parse function arguments: missing field `path` at line 1 column 2"],
-  ] as const)("%s with %j is told so", async ([tool, args, output]) => {
+  ] as const)("%s with %j is told about it", async ([tool, args, output]) => {
     await using stage = await policy("never");
     const turn = await stage.use(tool, args);
     expect(turn.output).toEqual(output);
@@ -398,7 +398,7 @@ describe("a model that errs", () => {
   });
 });
 
-it("a profile that cannot be used blocks no command, and is reported once", async () => {
+it("an unusable profile blocks no command, and is reported once", async () => {
   await using stage = await policy("never");
   await writeFile(path.join(stage.stage.home, ".bash_profile"), "export FROM_PROFILE=yes\nexit 1\n");
   const first = await stage.use("shell_command", { command: "echo -$FROM_PROFILE-" });

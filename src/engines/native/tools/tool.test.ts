@@ -59,7 +59,7 @@ describe("readArguments", () => {
     ['{"command":["ls"],"timeout_ms":100000000000000000000}', "invalid type: floating point `1e20`, expected u64 at line 1 column 52"],
     ['{"command":["ls"],"command":["id"]}', "duplicate field `command` at line 1 column 27"],
     ['{"command":["ls"],"sandbox_permissions":{}}', "expected value at line 1 column 42"],
-  ])("says of %s where in the text it is wrong, as recorded", (args, said) => {
+  ])("reports where %s is wrong in the text, as recorded", (args, said) => {
     expect(complaint(args, true)).toBe(said);
   });
 

@@ -23,7 +23,7 @@ it.each([
   ["git status", SYSTEM],
   ["git diff", SYSTEM],
   ["ls", `node_modules/.bin:${SYSTEM}`],
-])("`%s` is asked about where a program of the workspace would run outside the sandbox", async (script, PATH) => {
+])("`%s` needs approval where a program of the workspace would run outside the sandbox", async (script, PATH) => {
   await using stage = await openToolStage({ sandbox: "danger-full-access", settings: { approvalPolicy: "untrusted" }, env: { PATH } });
   plant(stage);
   const { asked } = await stage.script(script, { answers: [NO] });
@@ -41,14 +41,14 @@ it("a profile's search path counts, and no shell of the workspace is run to find
   }
 });
 
-it("looking with the system's own programs is not asked about", async () => {
+it("reading with the system's own programs needs no approval", async () => {
   await using stage = await openToolStage({ sandbox: "danger-full-access", settings: { approvalPolicy: "untrusted" } });
   writeFileSync(stage.path("file"), "text\n");
   expect((await stage.use("shell", { command: ["/bin/bash", "-lc", "cat file | wc -l"] })).asked).toEqual([]);
   expect((await stage.use("shell", { command: ["cat", "file"] })).asked).toEqual([]);
 });
 
-it.skipIf(isMissing)("inside the sandbox git may look unasked", async () => {
+it.skipIf(isMissing)("inside the sandbox git may read without approval", async () => {
   const env = { PATH: process.env["PATH"] ?? "" };
   await using stage = await openToolStage({ sandbox: "read-only", settings: { approvalPolicy: "untrusted" }, env });
   plant(stage);

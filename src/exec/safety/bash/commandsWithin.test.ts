@@ -31,7 +31,7 @@ it("each script is parsed once, however often the ones around it name it", () =>
   expect(commands).toContainEqual(["rm", "-rf", "x"]);
 });
 
-it("more scripts than are examined count as unreadable", () => {
+it("scripts beyond the limit count as unreadable", () => {
   const many = ["bash", "-c", Array.from({ length: 60 }, (_, at) => `eval "true ${at}"`).join("; ")];
   expect([isDangerous(many, parser), [...commandsWithin(many, parser)].includes(UNREAD_COMMANDS)]).toEqual([true, true]);
 });
@@ -39,7 +39,7 @@ it("more scripts than are examined count as unreadable", () => {
 it.each([
   ["a wrapper of thousands of words", `${"env ".repeat(5_000)}x`],
   ["a script of more than a mebibyte", `true ${"x".repeat(2 ** 20)}`],
-])("%s is not looked into to its end, and counts as one that cannot be read", (_, script) => {
+])("%s is not examined completely, and counts as unreadable", (_, script) => {
   const commands = [...commandsWithin(["bash", "-c", script], parser, { everyBeginning: true })];
   expect(commands).toContain(UNREAD_COMMANDS);
   expect(commands.every((words) => words.length <= 5_001)).toBe(true);

@@ -21,7 +21,7 @@ function randomScript(random: SeededRandom): string {
   return random.several(1, 6, word).join(" ");
 }
 
-it.each([1, 2, 3])("what it reads, the grammar reads the same (seed %i)", (seed) => {
+it.each([1, 2, 3])("it reads words as the grammar does (seed %i)", (seed) => {
   const random = new SeededRandom(seed);
   const scripts = Array.from({ length: 9_000 }, () => randomScript(random)).filter((text) => UNMISTAKABLE_SCRIPTS.canRead(text));
   expect(scripts.length).toBeGreaterThan(500);
@@ -52,7 +52,7 @@ describe("the grammar is loaded unless every word is plain", () => {
   });
 });
 
-it("a text that it cannot parse is neither plain nor harmless", () => {
+it("an unparsable text is neither plain nor harmless", () => {
   const loop = "while true; do rm x; done";
   expect(UNMISTAKABLE_SCRIPTS.canRead(loop)).toBe(false);
   expect(UNMISTAKABLE_SCRIPTS.plainCommands(loop)).toBeUndefined();
@@ -94,7 +94,7 @@ describe("a plain sequence is read word by word", () => {
   ])("%j", (script, words) => expect(plain(script)).toEqual(words));
 });
 
-describe("a command that could do more than its words is not plain", () => {
+describe("a command that could do more than its words show is not plain", () => {
   it.each([
     ["redirection", "echo hi > f"],
     ["redirection of a number", "ls 2>&1"],
@@ -231,7 +231,7 @@ it("an endless script is not read", () => {
   expect([parser.canRead(script), plain(script), parser.mentionedCommands(script)]).toEqual([false, undefined, []]);
 });
 
-it.each(["", "\\\n"])("a text made to be slow is rejected once for all questions, and the parser continues (ends with %j)", (end) => {
+it.each(["", "\\\n"])("a text that is made to be slow is rejected once for all checks, and the parser continues (ends with %j)", (end) => {
   const script = `${"((a".repeat(300_000)}${end}`;
   const parse = vi.spyOn(Parser.prototype, "parse");
   onTestFinished(() => parse.mockRestore());

@@ -67,7 +67,7 @@ describe("an ordinary command follows policy and sandbox", () => {
   ])("%s, %j", (approvalPolicy, sandboxPolicy, verdict) => expect(assess({ approvalPolicy, sandboxPolicy })).toEqual(verdict));
 });
 
-describe("a known-safe command is not asked for", () => {
+describe("a known-safe command needs no approval", () => {
   it.each<[ApprovalPolicy, SandboxPolicy, boolean]>([
     ["untrusted", READ_ONLY, true],
     ["untrusted", FULL, false],
@@ -77,7 +77,7 @@ describe("a known-safe command is not asked for", () => {
     expect(verdict).toEqual({ kind: "run", sandboxed, proposedPrefix: ["cat", "a"] });
   });
 
-  it("unless one part is not safe, and that one could be allowed", () => {
+  it("unless one part is not safe; then that part could be allowed", () => {
     expect(assess({ script: "cd x && touch a", approvalPolicy: "untrusted" })).toEqual(ASK_INSIDE);
   });
 
@@ -88,18 +88,18 @@ describe("a known-safe command is not asked for", () => {
 });
 
 describe("a request to leave the sandbox", () => {
-  it("is asked for with the model's reason, and then granted", () => {
+  it("needs approval with the model's reason, and is then granted", () => {
     expect(assess({ escalated: true, justification: "the script asks for it" })).toEqual({
       ...ASK_OUTSIDE,
       reason: "the script asks for it",
     });
   });
 
-  it("is asked for even if the command only looks", () => {
+  it("needs approval even if the command only reads", () => {
     expect(assess({ escalated: true, script: "cat a" })).toEqual({ ...ASK_OUTSIDE, proposedPrefix: ["cat", "a"] });
   });
 
-  it("means nothing where there is no sandbox to leave", () => {
+  it("has no effect where no sandbox is in force", () => {
     expect(assess({ escalated: true, sandboxPolicy: FULL })).toEqual(RUN_OUTSIDE);
   });
 
@@ -128,18 +128,18 @@ describe("a command that rules allow, in a turn that may not leave the sandbox",
   const rules = 'prefix_rule(pattern=["touch"], decision="allow")';
   const allowed = (more: Case): CommandVerdict => assess({ rules, confined: true, ...more });
 
-  it("runs without a question, inside", () => {
+  it("runs inside without approval", () => {
     const policies: ApprovalPolicy[] = ["never", "untrusted", "on-failure", "on-request"];
     expect(policies.map((approvalPolicy) => allowed({ approvalPolicy }))).toEqual(policies.map(() => ({ kind: "run", sandboxed: true })));
     expect(assess({ rules })).toEqual({ kind: "run", sandboxed: false });
   });
 
-  it("does not run unasked where no sandbox is enforced", () => {
+  it("needs approval where no sandbox is enforced", () => {
     expect(allowed({ sandboxEnforced: false })).toMatchObject({ kind: "ask", sandboxedAfterwards: false });
     expect(allowed({ sandboxEnforced: false, approvalPolicy: "never" })).toMatchObject({ kind: "refuse" });
   });
 
-  it("is asked for when it is to leave the sandbox", () => {
+  it("needs approval to leave the sandbox", () => {
     expect(allowed({ escalated: true })).toMatchObject({ kind: "ask", sandboxedAfterwards: false });
   });
 
@@ -151,7 +151,7 @@ describe("a command that rules allow, in a turn that may not leave the sandbox",
 describe("a dangerous command", () => {
   const script = "ls && rm -rf a";
 
-  it("needs a person under every policy that may ask", () => {
+  it("needs a person's approval under every policy that may ask", () => {
     const policies: ApprovalPolicy[] = ["untrusted", "on-failure", "on-request"];
     const verdicts = policies.flatMap((approvalPolicy) =>
       [WORKSPACE, FULL].map((sandboxPolicy) => assess({ script, approvalPolicy, sandboxPolicy })),
@@ -173,7 +173,7 @@ describe("a dangerous command", () => {
     });
   });
 
-  it("is not made harmless by the rule for its neighbour", () => {
+  it("stays dangerous although a rule allows another part of the script", () => {
     expect(assess({ script: "touch a && rm -rf b", rules: `prefix_rule(pattern=["touch"])` })).toEqual({
       kind: "ask",
       sandboxedAfterwards: true,
@@ -274,7 +274,7 @@ describe("where no sandbox holds", () => {
     ["on-request", "touch a"],
     ["untrusted", "cat a"],
     ["on-request", "cat a"],
-  ])("everything is asked for: %s, %s", (approvalPolicy, script) => {
+  ])("every command needs approval: %s, %s", (approvalPolicy, script) => {
     expect(assess({ sandboxEnforced, approvalPolicy, script })).toEqual({
       ...ASK_OUTSIDE,
       lacksSandbox,
@@ -283,7 +283,7 @@ describe("where no sandbox holds", () => {
     });
   });
 
-  it("the question also tells the reasons there are besides", () => {
+  it("the question also names the other reasons", () => {
     expect([
       assess({ sandboxEnforced, escalated: true, justification: "please" }),
       assess({ sandboxEnforced, script: "rm -rf a" }),
@@ -301,7 +301,7 @@ describe("where no sandbox holds", () => {
     });
   });
 
-  it("full access and the user's own rules need none", () => {
+  it("full access and commands that the user's rules allow need no approval", () => {
     expect([
       assess({ sandboxEnforced, approvalPolicy: "never", sandboxPolicy: FULL }),
       assess({ sandboxEnforced, approvalPolicy: "never", rules: `prefix_rule(pattern=["touch"])` }),
@@ -321,7 +321,7 @@ it.each([
   ["the sandbox said no", 126],
   ["landlock", 127],
   ["failed to write file a", 255],
-])("words of the sandbox on any stream count: %s (%i)", (text, exitCode) => {
+])("messages of the sandbox on any stream count: %s (%i)", (text, exitCode) => {
   const outputs = [{ stdout: text }, { stderr: text }, { aggregated: text }];
   expect(outputs.map((output) => isSandboxDenial(ended(exitCode, output), "linux"))).toEqual([true, true, true]);
 });
@@ -338,7 +338,7 @@ it.each([
   expect(isSandboxDenial(ended(exitCode, output), "linux")).toBe(denied);
 });
 
-it("a forbidden system call has that exit code on Linux only", () => {
+it("the exit code of a forbidden system call counts on Linux only", () => {
   expect(isSandboxDenial(ended(159, {}), "darwin")).toBe(false);
 });
 

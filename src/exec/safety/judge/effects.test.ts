@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 const inBash = (script: string) => ["bash", "-lc", script];
 
-describe("commands that only look are safe", () => {
+describe("commands that only read are safe", () => {
   it.each([
     ..."cat cd cut echo expr false grep head id ls nl numfmt paste pwd rev seq stat tac tail tr true uname uniq wc which whoami".split(" "),
     "ls -la src",
@@ -130,7 +130,7 @@ describe("other commands are not safe", () => {
     ["a brace expansion", "find . {-delete,-print}"],
   ])("stricter than Codex: %s", (_, script) => expect(isKnownSafe(inBash(script), parser, { platform: "linux" })).toBe(false));
 
-  it("a shell of the workspace is not, whatever its script", () => {
+  it("a shell from the workspace is not safe, whatever its script", () => {
     expect(isKnownSafe(["../bash", "-lc", "ls"], parser)).toBe(false);
   });
 
@@ -139,7 +139,7 @@ describe("other commands are not safe", () => {
   });
 });
 
-it("numfmt and tac count on Linux only", () => {
+it("numfmt and tac count as safe on Linux only", () => {
   expect(["numfmt 5", "tac a"].map((script) => isKnownSafe(inBash(script), parser, { platform: "darwin" }))).toEqual([false, false]);
 });
 
@@ -243,17 +243,17 @@ describe("other commands are not dangerous", () => {
     "grep -rf patterns .",
   ])("%s", (script) => expect(isDangerous(inBash(script), parser)).toBe(false));
 
-  it("scripts within scripts are followed only so far, and count as unreadable from there on", () => {
+  it("nested scripts are followed up to a depth, and count as unreadable beyond it", () => {
     const nested = (depth: number): string[] => (depth === 0 ? ["rm", "-rf", "a"] : ["sudo", ...nested(depth - 1)]);
     expect([isDangerous(nested(5), parser), isDangerous(nested(6), parser)]).toEqual([true, true]);
   });
 });
 
-it("a script too long to be read is", () => {
+it("a script that is too long to be read is dangerous", () => {
   expect(isDangerous(inBash(`ls ${"a ".repeat(600_000)}`), parser)).toBe(true);
 });
 
-it("what is allowed is not dangerous, and neither is what it runs", () => {
+it("an allowed command is not dangerous, and neither is what it runs", () => {
   const allowed = (program: string) => (words: readonly string[]) => words[0] === program;
   const script = inBash("sudo rm -rf a");
   expect([isDangerous(script, parser, allowed("sudo")), isDangerous(script, parser, allowed("ls"))]).toEqual([false, true]);

@@ -13,7 +13,7 @@ const read = (cmd: string, path: string, name = path): ParsedCommand => ({ type:
 const list = (cmd: string, path: string | null): ParsedCommand => ({ type: "list_files", cmd, path });
 const search = (cmd: string, query: string | null, path: string | null): ParsedCommand => ({ type: "search", cmd, query, path });
 
-describe("as Codex 0.92.0 was seen to write it", () => {
+describe("in the words of Codex 0.92.0", () => {
   it.each<[string[], ParsedCommand[]]>([
     [["bash", "-lc", "echo hi"], [unknown("echo hi")]],
     [["/bin/bash", "-lc", "echo hi"], [unknown("echo hi")]],

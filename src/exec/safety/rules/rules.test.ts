@@ -36,7 +36,7 @@ it("a home without rules has none", () => {
   expect(loadRules(home)).toEqual({ rules: [], warnings: [] });
 });
 
-it("a file that cannot be read puts all rules out of force that allow something, and says where", () => {
+it("an unreadable file disables all rules that allow something, and the error names the place", () => {
   put(
     "good.rules",
     `prefix_rule(pattern=["a"])\nprefix_rule(pattern=["b"], decision="forbidden")\nprefix_rule(pattern=["c"], decision="prompt")`,
@@ -56,7 +56,7 @@ it("a file that cannot be read puts all rules out of force that allow something,
   });
 });
 
-it("files are read again when they change, and only then", () => {
+it("files are read again only when they change", () => {
   const file = put("a.rules", `prefix_rule(pattern=["a"])`);
   const first = loadRules(home);
   expect(loadRules(home)).toBe(first);
@@ -83,7 +83,7 @@ it("the strictest rule counts, then the most specific", () => {
   ]);
 });
 
-it("a prefix allowed on a thread joins the user's rules, which stay on top", () => {
+it("a prefix that was allowed on a thread is added to the user's rules, which take precedence", () => {
   let userRules: PrefixRule[] = [];
   const rules = new ThreadRules(() => userRules);
   rules.allow(["touch", "a"]);

@@ -15,7 +15,7 @@ function cookieOf(header: string | undefined): IncomingMessage {
   return requestWith({ cookie: `other=1; ${(header ?? "").split(";")[0]}` });
 }
 
-it("a code works once, and its cookie until it is not used for long", async () => {
+it("a code works once, and its cookie until it has not been used for long", async () => {
   let now = 0;
   const logins = new BrowserLogins({ ownUser: OWN_USER, port: () => 4096, userOf, now: () => now });
   const { code } = logins.newCode();

@@ -18,7 +18,7 @@ it.each([
   ["a proxy that says nothing", "10.1.2.3", undefined, "10.1.2.3"],
   ["a proxy that says nonsense", "10.1.2.3", "198.51.100.9, unknown", "10.1.2.3"],
   ["proxies all the way", "10.1.2.3", "10.0.0.1, 10.0.0.2", "10.0.0.1"],
-])("%s counts by its own address", (_, remote, header, expected) => {
+])("%s is identified by its own address", (_, remote, header, expected) => {
   expect(new ClientAddresses(TRUSTED).of(from(remote, header))).toBe(expected);
 });
 

@@ -60,7 +60,7 @@ it("once an origin is listed, caches learn that answers depend on the origin", a
   expect(forBrowsers((await server.ask()).headers)).toEqual({ vary: "Origin" });
 });
 
-it("no other origin is listed by its spelling or its ending", async () => {
+it("no similar origin counts as listed", async () => {
   await using server = await startGated({ corsOrigins: [APP, "vscode-webview://Extension"] });
   const origins = [
     "https://app.example:444",
@@ -81,7 +81,7 @@ it("without listed origins there are no CORS headers", async () => {
   expect(forBrowsers((await server.ask({ headers: [["origin", "http://localhost:3000"]] })).headers)).toEqual({});
 });
 
-it("OPTIONS of a program is answered with the methods, of a foreign page not at all", async () => {
+it("OPTIONS of a program is answered with the methods, that of a foreign page is refused", async () => {
   await using server = await startGated({ tokens: [TOKEN] });
   const { status, headers } = await server.ask({ method: "OPTIONS", path: "*" });
   expect([status, headers["allow"]]).toEqual([204, "GET, POST, DELETE, OPTIONS"]);

@@ -42,19 +42,19 @@ function needed(why: string): unknown {
 }
 
 describe.skipIf(process.platform !== "linux")("a connection of this machine", () => {
-  it("of the server's user comes in unasked", async () => {
+  it("of the server's user needs no token", async () => {
     const { server } = await startOwned();
     expect(await asked(server.port)).toEqual([200, LOCAL]);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("of another user needs the server's own token (to be seen by root only)", async () => {
+  it.skipIf(process.getuid?.() !== 0)("of another user needs the server's own token (needs root)", async () => {
     const { server, token } = await startOwned();
     expect(await asked(server.port, { uid: NOBODY })).toEqual([401, needed("this server runs as another user of this machine.")]);
     expect(await asked(server.port, { uid: NOBODY, token: `${token}x` })).toMatchObject([401, { error: "invalid_token" }]);
     expect(await asked(server.port, { uid: NOBODY, token })).toEqual([200, OPERATOR]);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("of another user comes in where every user does (to be seen by root only)", async () => {
+  it.skipIf(process.getuid?.() !== 0)("of another user is accepted if every user is (needs root)", async () => {
     const { server } = await startOwned({ allowUnauthenticated: true });
     expect(await asked(server.port, { uid: NOBODY })).toEqual([200, LOCAL]);
     expect(server.reports).toEqual([

@@ -46,7 +46,7 @@ describe.skipIf(process.platform !== "linux")("a connection of a process that th
   it.each([
     ["without a token", undefined, {}],
     ["with one", TOKEN, { tokens: [TOKEN] }],
-  ])("comes from inside, %s", async (_, token, options) => {
+  ])("is inside, %s", async (_, token, options) => {
     const children: ChildProcess[] = [];
     await using server = await startGated({
       ...options,
@@ -78,7 +78,7 @@ describe.skipIf(process.platform !== "linux")("a connection of a process that th
     expect(await answerTo(program(CLIENT, [String(server.port), ""]))).toEqual([200, expect.not.objectContaining({ inside: true })]);
   });
 
-  it("is refused when a sandbox runs and no other process is found to hold the socket, as when a command hides it", async () => {
+  it("is refused if a sandbox runs and no process is found that holds the socket, as if a command hides it", async () => {
     const [hiding, other] = [program("setInterval(() => {}, 1000)"), program("setInterval(() => {}, 1000)")];
     // No process holds the client's socket: its own process counts as one of the sandbox, and shows no sockets.
     const sockets = await acceptedFrom((port) => connect(port, "127.0.0.1"));
@@ -104,15 +104,15 @@ async function acceptedFrom(open: (port: number) => Socket): Promise<{ readonly 
   return { accepted, client };
 }
 
-describe.skipIf(process.platform !== "linux")("the other end", () => {
-  it("that has closed its side has no known user, though the kernel may report root", async () => {
+describe.skipIf(process.platform !== "linux")("the other end of a connection", () => {
+  it("has no known user after it has closed its side, although the kernel may report root", async () => {
     const { accepted, client } = await acceptedFrom((port) => connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
     client.end();
     await once(client, "finish");
     expect(await new Peers({ tellsUsers: true }).of(accepted)).toEqual({ user: "unknown", place: "outside" });
   });
 
-  it("that has closed its side while a sandbox runs counts as the sandbox's", async () => {
+  it("counts as sandboxed if it has closed its side while a sandbox runs", async () => {
     const { accepted, client } = await acceptedFrom((port) => connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
     client.end();
     await once(client, "finish");
@@ -120,14 +120,14 @@ describe.skipIf(process.platform !== "linux")("the other end", () => {
     expect(await new Peers({ tellsUsers: false, ownSide }).of(accepted)).toEqual({ user: "unknown", place: "sandbox" });
   });
 
-  it("that is gone when it was found out says nothing", async () => {
+  it("is unknown if the connection closes during the look-up", async () => {
     const { accepted } = await acceptedFrom((port) => connect(port, "127.0.0.1"));
     const finding = new Peers({ tellsUsers: true }).of(accepted);
     accepted.destroy();
     expect(await finding).toEqual({ user: "unknown", place: "outside" });
   });
 
-  it("that is this very process comes from inside", async () => {
+  it("is inside if it is this process", async () => {
     const { accepted } = await acceptedFrom((port) => connect(port, "127.0.0.1"));
     const ownSide: OwnSide = {
       connectsFrom: (address, port) => address === accepted.remoteAddress && port === accepted.remotePort,
@@ -137,7 +137,7 @@ describe.skipIf(process.platform !== "linux")("the other end", () => {
     expect(await new Peers({ tellsUsers: false, ownSide }).of(accepted)).toEqual({ user: "own", place: "inside" });
   });
 
-  it("is not looked up for a token while the server has started nothing", async () => {
+  it("is not looked up for a token if the server has started no process", async () => {
     const { accepted } = await acceptedFrom((port) => connect(port, "127.0.0.1"));
     expect(new Peers({ tellsUsers: false, ownSide: having(() => []) }).of(accepted)).toEqual({ user: "unknown", place: "outside" });
   });

@@ -35,7 +35,7 @@ describe.skipIf(process.platform !== "linux")("the kernel's table", () => {
     expect(await new TcpTable().find(view)).toEqual({ kind: "open", uid: process.getuid?.(), inode: expect.stringMatching(/^[1-9]\d*$/) });
   });
 
-  it("says nothing of the user of a socket that was closed, wholly or for writing", async () => {
+  it("has no user for a socket that was closed, completely or for writing", async () => {
     const half = await connected("127.0.0.1", "127.0.0.1");
     half.client.end();
     await once(half.client, "finish");
@@ -51,7 +51,7 @@ describe.skipIf(process.platform !== "linux")("the kernel's table", () => {
     expect(await new TcpTable().find(view)).toEqual({ kind: "absent" });
   });
 
-  it("is read again when a row that must be there has slipped through, but not for ever", async () => {
+  it("is read again if a row that must exist is missing, up to a limit", async () => {
     const { view } = await connected("127.0.0.1", "127.0.0.1");
     const folder = mkdtempSync(path.join(tmpdir(), "tcp-table-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== "linux")("the kernel's table", () => {
     expect([await kindWhenThereAt(1), await kindWhenThereAt(4), await kindWhenThereAt(9)]).toEqual(["open", "open", "unknown"]);
   });
 
-  it("answers many at once, each with its own", async () => {
+  it("answers many look-ups at once, each with its own row", async () => {
     const many = await Promise.all(Array.from({ length: 50 }, () => connected("127.0.0.1", "127.0.0.1")));
     const table = new TcpTable();
     const found = await Promise.all(many.map(({ view }) => table.find(view)));
@@ -76,7 +76,7 @@ describe.skipIf(process.platform !== "linux")("the kernel's table", () => {
   });
 });
 
-describe.skipIf(endianness() !== "LE")("a table as it was written", () => {
+describe.skipIf(endianness() !== "LE")("the text of a table", () => {
   const HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
   const VIEW = { client: { address: "127.0.0.1", port: 0xc350 }, server: { address: "127.0.0.1", port: 0x1000 } };
   const row = (state: string, uid: number, inode: number) =>
@@ -102,11 +102,11 @@ describe.skipIf(endianness() !== "LE")("a table as it was written", () => {
     expect(await tableOf(HEADER + other.repeat(3_000) + line).find(VIEW)).toEqual(expected);
   });
 
-  it("that is not there leaves everything open", async () => {
+  it("that does not exist gives no answer", async () => {
     expect(await new TcpTable(["/no/such/tcp"]).find(VIEW)).toEqual({ kind: "unknown" });
   });
 
-  it("that is none, and never ends, is given up", async () => {
+  it("that is invalid and endless is given up", async () => {
     expect(await new TcpTable(["/dev/zero"]).find(VIEW)).toEqual({ kind: "unknown" });
   });
 });

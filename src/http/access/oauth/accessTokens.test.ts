@@ -33,7 +33,7 @@ async function stage(settings: Partial<OAuthSettings> = {}, options: { readonly 
 const nowInSeconds = () => Math.floor(Date.now() / 1_000);
 
 describe("a token of the issuer", () => {
-  it("stands for its subject, and is remembered", async () => {
+  it("identifies its subject, and is cached", async () => {
     const { issuer, tokens, clock } = await stage();
     const token = await issuer.token();
     const alice = { principal: `${issuer.url}#alice`, scopes: ["call", "read"] };
@@ -44,7 +44,7 @@ describe("a token of the issuer", () => {
     expect(tokens.recall(token)).toBeUndefined();
   });
 
-  it("is not remembered for longer than it is valid", async () => {
+  it("is not cached for longer than it is valid", async () => {
     const { issuer, tokens, clock } = await stage();
     const token = await issuer.token({ exp: nowInSeconds() + 20 });
     await tokens.check(token);
@@ -62,7 +62,7 @@ describe("a token of the issuer", () => {
     expect(await tokens.check(await issuer.token(claims))).toMatchObject({ kind: "valid", identity: { scopes } });
   });
 
-  it("needs every scope that is asked for", async () => {
+  it("needs every required scope", async () => {
     const { issuer, tokens } = await stage({ requiredScopes: ["codex", "agents"] });
     expect(await tokens.check(await issuer.token({ scope: "codex openid" }))).toEqual({
       kind: "insufficient scope",
@@ -80,12 +80,12 @@ describe("a token of the issuer", () => {
     [{ sub: undefined }, "The token does not name its subject."],
     [{ sub: "" }, "The token does not name its subject."],
     [{ sub: "a\nb" }, "The token does not name its subject."],
-  ])("with %j is not for here and now", async (claims, reason) => {
+  ])("with %j is not valid here and now", async (claims, reason) => {
     const { issuer, tokens } = await stage();
     expect(await tokens.check(await issuer.token(claims))).toEqual({ kind: "unfit", reason });
   });
 
-  it("may be a little late, since clocks differ", async () => {
+  it("may be slightly expired, because clocks differ", async () => {
     const { issuer, tokens } = await stage();
     const token = await issuer.token({ exp: nowInSeconds() - 5 });
     expect((await tokens.check(token)).kind).toBe("valid");
@@ -126,7 +126,7 @@ describe("the issuer's keys", () => {
     ]);
   });
 
-  it("may change: a token with a new key makes us ask", async () => {
+  it("may change: a token with a new key causes a new request", async () => {
     const { issuer, tokens, clock } = await stage();
     await tokens.check(await issuer.token());
     await issuer.rotateKeys();
@@ -147,7 +147,7 @@ describe("the issuer's keys", () => {
     expect((await tokens.check(await issuer.token({ sub: "bob" }))).kind).toBe("valid");
   });
 
-  it("that cannot be had leave the token unchecked, until the issuer is back", async () => {
+  it("that are unavailable leave the token unchecked until the issuer is back", async () => {
     const issuer = await startIssuer();
     issuer.goAway();
     const clock = { now: 0 };

@@ -58,7 +58,7 @@ it("an issuer that is down is reported and retried after half a minute, and the 
   expect([await keys.current(), asked.length]).toEqual(["old", 3]);
 });
 
-it("keys for an unknown key are asked for twice a minute at most", async () => {
+it("keys are requested for an unknown key id at most twice a minute", async () => {
   const { clock, asked, keys } = stage();
   const first = keys.current();
   asked[0]?.resolve("old");
@@ -70,7 +70,7 @@ it("keys for an unknown key are asked for twice a minute at most", async () => {
   expect([await second, await keys.newer(), asked.length]).toEqual(["new", undefined, 2]);
 });
 
-it("while there are no keys, the issuer is asked every five seconds, and requests in between get the failure", async () => {
+it("without keys the issuer is asked every five seconds, and requests in between get the failure", async () => {
   const { clock, asked, keys } = stage();
   const first = keys.current();
   asked[0]?.reject(new Error("refused"));
@@ -83,7 +83,7 @@ it("while there are no keys, the issuer is asked every five seconds, and request
   expect(await second).toBe("keys");
 });
 
-it("closing ends a question that the issuer does not answer", async () => {
+it("closing ends a request that the issuer does not answer", async () => {
   const { keys, reports } = stage();
   keys.begin();
   await keys.close();

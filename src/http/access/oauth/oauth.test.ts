@@ -18,7 +18,7 @@ function settings(issuer: string, more: Partial<OAuthSettings> = {}): OAuthSetti
 }
 
 describe("a server with an issuer", () => {
-  it("lets in who has its token, or one of the operator's own", async () => {
+  it("accepts tokens of the issuer and of the operator", async () => {
     await using issuer = await startIssuer();
     await using server = await startGated({ oauth: settings(issuer.url), tokens: [TOKEN] });
     const token = await issuer.token({ scope: "codex" });
@@ -28,7 +28,7 @@ describe("a server with an issuer", () => {
     expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: expect.stringMatching(/^token-/), scopes: ["call", "read"] });
   });
 
-  it("tells all others where its metadata is", async () => {
+  it("tells all other callers where its metadata is", async () => {
     await using issuer = await startIssuer();
     await using server = await startGated({ oauth: settings(issuer.url) });
     const metadata = `resource_metadata="http://127.0.0.1:${server.port}/.well-known/oauth-protected-resource`;
@@ -63,7 +63,7 @@ describe("a server with an issuer", () => {
     ]);
   });
 
-  it("counts forged tokens as wrong ones, expired ones not", async () => {
+  it("counts forged tokens as wrong, but not expired ones", async () => {
     await using issuer = await startIssuer();
     await using server = await startGated({ oauth: settings(issuer.url) });
     const expired = await issuer.token({ exp: 1 });
@@ -74,7 +74,7 @@ describe("a server with an issuer", () => {
 });
 
 describe("the metadata of the server", () => {
-  it("can be had without a token, for each place where MCP is served", async () => {
+  it("needs no token, and exists for each path of MCP", async () => {
     await using issuer = await startIssuer();
     await using server = await startGated({ oauth: settings(issuer.url, { operatorScope: "codex.admin" }) });
     const shared = {
@@ -143,7 +143,7 @@ it.each<[Partial<OAuthSettings>, string]>([
   [{ resource: "mcp" }, "--oauth-resource: expected an https URL"],
   [{ audiences: [] }, "--oauth-issuer needs --oauth-audience"],
   [{ requiredScopes: ["a b"] }, '"a b" cannot be an OAuth scope'],
-])("%j does not open", async (broken, complaint) => {
+])("%j is not accepted", async (broken, complaint) => {
   const opening = startGated({ oauth: settings("https://issuer.example", broken) });
   await expect(opening).rejects.toThrow(complaint);
   await expect(opening).rejects.not.toThrow("secret");

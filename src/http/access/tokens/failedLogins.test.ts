@@ -8,7 +8,7 @@ function stage({ perAddress = 3, inTotal = 100 } = {}) {
   return { clock, failed, fail };
 }
 
-it("an address waits once it has failed too often, and only until its minute is over", () => {
+it("an address is blocked after too many failures, until its minute is over", () => {
   const { clock, failed, fail } = stage();
   expect(fail("10.0.0.1", 2)).toEqual([undefined, undefined]);
   expect(failed.waitMs("10.0.0.1")).toBe(0);
@@ -20,7 +20,7 @@ it("an address waits once it has failed too often, and only until its minute is 
   expect(fail("10.0.0.1")).toEqual([undefined]);
 });
 
-it("other addresses do not wait with it", () => {
+it("other addresses are not blocked", () => {
   const { failed, fail } = stage();
   fail("10.0.0.1", 3);
   expect(failed.waitMs("10.0.0.2")).toBe(0);
@@ -35,7 +35,7 @@ it("the addresses of one IPv6 network count as one, and an IPv4 address counts a
   expect(waits).toEqual([true, false, true, false]);
 });
 
-it("when many addresses fail, each is allowed one failure, and those without any are not kept waiting", () => {
+it("if many addresses fail, each is allowed one failure, and those without any are not blocked", () => {
   const { clock, failed, fail } = stage({ inTotal: 5 });
   for (const address of ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]) fail(address);
   expect(failed.waitMs("10.0.0.1")).toBe(0);

@@ -73,7 +73,7 @@ describe("when the file changes", () => {
   it.each([
     ["a broken", "alice short"],
     ["an empty", ""],
-  ])("to %s one, the previous tokens stay in force, which is reported once", (_, text) => {
+  ])("to %s one, the previous tokens stay valid, which is reported once", (_, text) => {
     const { known, reports, replace } = stage(`alice ${ALICE}`);
     replace(text);
     expect([known.find(BOB), known.find(BOB)]).toEqual([undefined, undefined]);
@@ -81,7 +81,7 @@ describe("when the file changes", () => {
     expect(reports).toEqual([expect.stringMatching(/^the previous tokens stay in force: .*tokens/)]);
   });
 
-  it("and is removed, the previous tokens stay in force until it is there again", () => {
+  it("and is removed, the previous tokens stay valid until it exists again", () => {
     const { known, reports, replace, tokenFile } = stage(`alice ${ALICE}`);
     rmSync(tokenFile);
     expect(known.find(BOB)).toBeUndefined();
@@ -96,7 +96,7 @@ describe("when the file changes", () => {
   });
 });
 
-describe("nothing opens", () => {
+describe("the server does not start", () => {
   it("without the file", () => {
     const open = () => KnownTokens.open({ tokens: [], tokenFile: "/nowhere/tokens", scopes: SCOPE_WORDS, report: () => {} });
     expect(open).toThrow(/^the token file \/nowhere\/tokens cannot be read: ENOENT/);

@@ -7,15 +7,15 @@ import { bearer, startGated } from "../../../../test/support/http/gatedServer.js
 const TOKEN = "an-example-token-of-some-length";
 const WRONG = "another-token-of-the-same-length";
 
-describe("where a token is needed", () => {
-  it("its owner comes in, however the scheme is written", async () => {
+describe("a server that needs a token", () => {
+  it("accepts it, however the scheme is written", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     const visitor = { principal: expect.stringMatching(/^token-/), scopes: ["call", "read"] };
     for (const value of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN}`])
       expect((await server.ask({ headers: [["authorization", value]] })).body).toEqual(visitor);
   });
 
-  it("names in the file of tokens are principals", async () => {
+  it("uses the names in the token file as principals", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "login-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const tokenFile = path.join(folder, "tokens");
@@ -24,7 +24,7 @@ describe("where a token is needed", () => {
     expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"] });
   });
 
-  it("a request without one learns what to send", async () => {
+  it("tells a request without one what to send", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     const { status, headers, body } = await server.ask();
     expect([status, headers["www-authenticate"], body]).toEqual([
@@ -34,7 +34,7 @@ describe("where a token is needed", () => {
     ]);
   });
 
-  it("a wrong one is refused as wrong", async () => {
+  it("refuses a wrong one as wrong", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     const { status, headers, body } = await server.ask(bearer(WRONG));
     expect([status, headers["www-authenticate"], body]).toEqual([
@@ -59,7 +59,7 @@ describe("where a token is needed", () => {
     },
   );
 
-  it("of two Authorization headers none counts", async () => {
+  it("accepts neither of two Authorization headers", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     const [right] = bearer(TOKEN).headers ?? [];
     const [wrong] = bearer(WRONG).headers ?? [];
@@ -67,14 +67,14 @@ describe("where a token is needed", () => {
     expect((await server.ask({ headers: [right, wrong] })).status).toBe(401);
   });
 
-  it("clients that look for an issuer learn that there is none", async () => {
+  it("tells clients that look for an issuer that there is none", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     expect((await server.ask({ path: "/.well-known/oauth-protected-resource" })).status).toBe(404);
   });
 });
 
 it.each(["/mcp?access_token=", "/mcp?a=b&Token=", "/healthz?%74oken="])(
-  "a token in the URL %s is refused, and not repeated",
+  "refuses a token in the URL %s without repeating it",
   async (url) => {
     await using server = await startGated({ openPaths: ["/healthz"] });
     const { status, body } = await server.ask({ path: `${url}${TOKEN}` });
@@ -88,7 +88,7 @@ it.each(["/mcp?access_token=", "/mcp?a=b&Token=", "/healthz?%74oken="])(
   },
 );
 
-it("a server without tokens does not mind one", async () => {
+it("a server without tokens ignores a token", async () => {
   await using server = await startGated();
   expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: "local", scopes: ["call", "read", "manage"] });
 });

@@ -11,7 +11,7 @@ function newHome(): string {
   return folder;
 }
 
-it("is made once, for its user's eyes only, and stays the same", () => {
+it("is created once, readable by its user only, and stays the same", () => {
   const home = newHome();
   const { file, token } = keepOwnToken(home, SCOPE_WORDS);
   expect(keepOwnToken(home, SCOPE_WORDS)).toEqual({ file, token });
@@ -21,7 +21,7 @@ it("is made once, for its user's eyes only, and stays the same", () => {
   expect(readdirSync(path.dirname(file))).toEqual(["token"]);
 });
 
-it("is another when others may have read it", () => {
+it("is replaced if others may have read it", () => {
   const home = newHome();
   const { file, token } = keepOwnToken(home, SCOPE_WORDS);
   chmodSync(file, 0o644);

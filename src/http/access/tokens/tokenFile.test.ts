@@ -7,7 +7,7 @@ const A = "aaaaaaaaaaaaaaaaaaaaaaaa";
 const B = "bbbbbbbbbbbbbbbbbbbbbbbb";
 const C = "cccccccccccccccccccccc==";
 
-it("has a token on each line, with a name, scopes and folders where they are wanted", () => {
+it("has a token on each line, optionally with a name, scopes and folders", () => {
   const text = [
     "\uFEFF# who may come in",
     "",

@@ -13,7 +13,7 @@ describe("an event id", () => {
     expect(callIn(`0123abcd.p3.17${callMarkText({ requestId, thread })}`)).toEqual({ requestId, thread });
   });
 
-  it("is plain visible ASCII, whatever the client calls its requests", () => {
+  it("consists of visible ASCII, whatever ids the client's requests have", () => {
     expect(callMarkText({ requestId: '\u0000"\r\n:\u2028', thread: THREAD })).toMatch(/^[\w.-]+$/);
   });
 
@@ -31,7 +31,7 @@ describe("an event id", () => {
     `0123abcd.p3.17.${Buffer.from('{"id":1.5}').toString("base64url")}`,
     `0123abcd.p3.17.${Buffer.from('{"id":1}').toString("base64url")}.../../etc`,
     `0123abcd.p3.17.${Buffer.from('{"id":1}').toString("base64url")}.${THREAD}9999`,
-  ])("that names none is none: %j", (eventId) => {
+  ])("without a call is invalid: %j", (eventId) => {
     expect(callIn(eventId)).toBeUndefined();
   });
 });
@@ -39,7 +39,7 @@ describe("an event id", () => {
 describe("the id of a message on a socket", () => {
   const mark = (requestId: string | number, thread?: string) => callMarkText({ requestId, thread });
 
-  it("has its number and the newest calls that are open", () => {
+  it("has its number and the newest open calls", () => {
     const id = socketEventId(17, [mark("old", THREAD), mark(1, THREAD), "", mark("two"), mark(3, THREAD), mark("4~.5", THREAD)]);
     expect([numberInSocketId(id), callsInSocketId(id)]).toEqual([
       17,
@@ -49,14 +49,14 @@ describe("the id of a message on a socket", () => {
   });
 
   it.for(["17", "", "~", "17~nonsense", "~~~~~~~~", `17~.${Buffer.from('{"id":{}}').toString("base64url")}`])(
-    "that names no call is none: %j",
+    "without a call is invalid: %j",
     (id) => {
       expect(callsInSocketId(id)).toEqual([]);
     },
   );
 });
 
-it("a lost call is answered under its own id, with the thread to go on with", () => {
+it("a lost call is answered under its own id, with the thread to continue", () => {
   expect(JSON.parse(lostAnswer({ requestId: "a", thread: THREAD }))).toMatchObject({
     id: "a",
     result: { isError: true, content: [{ text: expect.stringContaining(`codex-reply`) }], structuredContent: { threadId: THREAD } },

@@ -44,7 +44,7 @@ it("a client that keeps using an unknown session after the refusal gets it opene
   ]);
 });
 
-it("one that only listens, one that was not refused, and one that may not choose ids do not", () => {
+it("a client that only listens, was not refused or may not choose ids does not get one", () => {
   for (const id of ["a", "b"]) seek(id);
   clock += 10_000;
   const listening = seek("a", { ...ADA, goesOn: false });
@@ -61,7 +61,7 @@ it("a session that has ended is not opened again", () => {
   expect([told, seek(open.caller.sessionId)]).toEqual(["not found", "not found"]);
 });
 
-it("the kind of client is decided by its handshake, else by its first request", () => {
+it("the handshake decides the kind of client, or else its first request", () => {
   const connection = new HttpConnection("http", OUTBOX);
   const first = connection.kindOf("plain", { shakesHands: false });
   const later = connection.kindOf("spec", { shakesHands: false });

@@ -169,7 +169,7 @@ describe("the target of a message", () => {
 });
 
 describe("a client that comes back", () => {
-  it("gets what its stream for everything missed, and nothing again", async () => {
+  it("gets what its stream for everything missed, and nothing twice", async () => {
     const box = makeOutbox();
     const first = new Reader(box, { kind: "everything" });
     box.send("one");
@@ -241,7 +241,7 @@ describe("a client that comes back", () => {
 });
 
 describe("a client that does not read", () => {
-  it("holds up the sender once its queue is full, until it reads", async () => {
+  it("makes the sender wait while its queue is full", async () => {
     const box = makeOutbox();
     const reader = new Reader(box, { kind: "everything", takes: 1 });
     box.send("first");
@@ -272,7 +272,7 @@ describe("a client that does not read", () => {
     });
   });
 
-  it("misses the oldest pieces of texts, and nothing else, where that is the policy", async () => {
+  it("misses only the oldest deltas of texts, if that is the policy", async () => {
     const box = makeOutbox({ lagPolicy: "drop-oldest" });
     const reader = new Reader(box, { kind: "everything", takes: 1 });
     box.send("first");
@@ -287,7 +287,7 @@ describe("a client that does not read", () => {
 });
 
 describe("kept messages", () => {
-  it("is bounded: pieces of finished texts go first, answers and state never", async () => {
+  it("are bounded: deltas of finished texts go first, answers and state never", async () => {
     const box = makeOutbox({ replayBytes: 20_000 });
     for (let at = 0; at < 200; at++) box.send(`piece ${at} `.padEnd(100, "."), { relatedTo: 1, pieceOf: "text" });
     box.send("state", news(1));
@@ -301,7 +301,7 @@ describe("kept messages", () => {
     expect(box.counts.dropped).toBeGreaterThan(200);
   });
 
-  it("is dropped after a while, except messages of running requests and those that wait for a stream", async () => {
+  it("are dropped after a while, except those of running requests and those that wait for a stream", async () => {
     const box = makeOutbox();
     box.send("done", news(1));
     box.send("result", answer(1));
@@ -313,7 +313,7 @@ describe("kept messages", () => {
     expect(late.got).toEqual(["running", "untaken"]);
   });
 
-  it("is not begun for a response that was sent as a body", () => {
+  it("are not kept for a response that was sent as a body", () => {
     const box = makeOutbox();
     for (let id = 0; id < 100; id++) {
       box.expect(post([id]));
@@ -323,7 +323,7 @@ describe("kept messages", () => {
   });
 });
 
-it("signs of life go to streams that can take them", async () => {
+it("keep-alive comments go to streams that accept data", async () => {
   const box = makeOutbox();
   const reader = new Reader(box, { kind: "everything" });
   const stuck = new Reader(box, { kind: "everything", takes: 1 });
@@ -333,7 +333,7 @@ it("signs of life go to streams that can take them", async () => {
   expect([reader.got, stuck.got]).toEqual([["one", "(alive)"], ["one"]]);
 });
 
-it("closing gives up waiting POSTs, ends streams after what was said, and sends nothing more", async () => {
+it("closing ends waiting POSTs, ends streams after their last message, and sends nothing more", async () => {
   const box = makeOutbox();
   const reader = new Reader(box, { kind: "everything" });
   const waiting = post([1]);

@@ -10,7 +10,7 @@ function strays() {
   return { clock, ids: new StrayIds(() => clock.now) };
 }
 
-it("a client that goes on with an id although it was refused insists on it; one that only sent several requests at once does not", () => {
+it("a client that uses a refused id again insists on it; one that only sent several requests at once does not", () => {
   const { clock, ids } = strays();
   const atOnce = [ids.insists("s", ADA), ids.insists("s", ADA)];
   clock.now += 1_999;
@@ -26,7 +26,7 @@ it("another client, or another id, does not count as insisting", () => {
   expect([ids.insists("s", BOB), ids.insists("t", ADA), ids.insists("s", ADA)]).toEqual([false, false, true]);
 });
 
-it("a refusal is forgotten after an hour, and when very many followed it", () => {
+it("a refusal is forgotten after an hour, or after very many further ones", () => {
   const { clock, ids } = strays();
   ids.insists("old", ADA);
   clock.now += 3_600_000;

@@ -15,7 +15,7 @@ it("a request belongs to the trace of the HTTP request that brought it", () => {
   expect(withTraceHeaders(request(), { traceparent: "00-a-b-01" })).toEqual(request({ _meta: { traceparent: "00-a-b-01" } }));
 });
 
-it("so does every request of a batch, and nothing else in it", () => {
+it("every request of a batch belongs to it too, and nothing else in the batch", () => {
   const said = '[{"jsonrpc":"2.0","id":1,"method":"ping","params":{}},{"jsonrpc":"2.0","method":"notifications/x","params":{}}]';
   const expected = said.replace('"params":{}', `"params":{"_meta":${JSON.stringify(HEADERS)}}`);
   expect(withTraceHeaders(parseMessage(said), HEADERS)).toEqual(parseMessage(expected));
@@ -26,6 +26,6 @@ it.for([
   ["there is no trace", request({}), {}],
   ["its params are no object", request([1]), HEADERS],
   ["its `_meta` is no object", request({ _meta: "x" }), HEADERS],
-] as const)("what was said stays as it is when %s", ([, said, headers]) => {
+] as const)("the message is not changed if %s", ([, said, headers]) => {
   expect(withTraceHeaders(said, headers)).toEqual(said);
 });

@@ -69,7 +69,7 @@ describe("a POST of a client of the specification", () => {
     ]);
   });
 
-  it("becomes a stream when its result takes long, so that no proxy gives it up", async () => {
+  it("becomes a stream if its result takes long, so that no proxy times out", async () => {
     const held = new Held();
     await using endpoint = await start({ methods: { hold: held.method } });
     const mine = await greeted(endpoint.origin);
@@ -79,7 +79,7 @@ describe("a POST of a client of the specification", () => {
     expect(await stream.end()).toBe("politely");
   });
 
-  it("that broke before its headers has its messages on the session's stream, but for the result", async () => {
+  it("that broke before its headers has its messages, except the result, on the session's stream", async () => {
     const held = new Held();
     const holdAndTalk: SessionMethod = async (session, request) => {
       await held.method(session, request);
@@ -114,7 +114,7 @@ describe("a POST of a client of the specification", () => {
     held.released.resolve();
   });
 
-  it("is refused as busy, with the time to wait, when too many requests are in flight", async () => {
+  it("is refused as busy, with the time to wait, if too many requests are in flight", async () => {
     const held = new Held();
     await using endpoint = await start({ methods: { hold: held.method }, requestsInFlight: 1 });
     const mine = await greeted(endpoint.origin);
@@ -143,7 +143,7 @@ describe("a plain client", () => {
     ]);
   });
 
-  it("that asks for it gets a stream of everything up to the result", async () => {
+  it("gets a stream of everything up to the result on request", async () => {
     await using endpoint = await start();
     using stream = await openStream(endpoint.origin, { headers: { "x-mcp-post-stream": "1" }, message: rpc(1, "talk") });
     expect(await stream.end()).toBe("politely");
@@ -200,7 +200,7 @@ describe("an unknown event id is refused", () => {
     expect({ status, after: headers["retry-after"] }).toEqual({ status: 429, after: "5" });
   });
 
-  it("an event id of another session, and one of a request about which nothing is left", async () => {
+  it("an event id of another session, or of a request without kept messages", async () => {
     await using endpoint = await start();
     const mine = await greeted(endpoint.origin);
     using stream = await openStream(endpoint.origin, mine({ message: rpc(1, "talk") }));

@@ -35,7 +35,7 @@ function check(headers: Readonly<Record<string, string | undefined>>, message: t
 }
 
 describe("headers of a request without a session", () => {
-  it("that say what the body says are fine, with spaces around them too", () => {
+  it("that match the body are accepted, also with spaces around them", () => {
     expect([check(RIGHT), check({ ...RIGHT, "mcp-method": " tools/call ", "mcp-param-region": "  eu west" })]).toEqual(["fits", "fits"]);
   });
 

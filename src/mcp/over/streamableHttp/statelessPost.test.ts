@@ -95,7 +95,7 @@ describe("a request without a session", () => {
     expect(signal.reason).toEqual(new Error("the client closed the connection"));
   });
 
-  it("is disconnected if its client leaves the stream unread", async () => {
+  it("is disconnected if its client does not read the stream", async () => {
     const disconnected = deferred<void>();
     const flood: StatelessMethod = async ({ peer, signal }) => {
       while (!signal.aborted) {

@@ -44,14 +44,14 @@ function expectedFor(name: string, schema: z.ZodType, args: unknown): string | u
   return error && `Validation failed for tool "${name}": ${JSON.stringify(error.issues, null, 2)}`;
 }
 
-it.for(Object.keys(CODEX.shape))("codex: whatever `%s` is, the complaint is zod's", (name) => {
+it.for(Object.keys(CODEX.shape))("codex: every invalid `%s` has zod's error text", (name) => {
   for (const value of VALUES) {
     const args = { prompt: "x", [name]: value };
     expect(complaintOf(codexCliTool, args), JSON.stringify(args)).toBe(expectedFor("codex", CODEX, args));
   }
 });
 
-it.for(Object.keys(WEBSEARCH.shape))("websearch: whatever `%s` is, the complaint is zod's", (name) => {
+it.for(Object.keys(WEBSEARCH.shape))("websearch: every invalid `%s` has zod's error text", (name) => {
   for (const value of VALUES) {
     const args = { query: "x", [name]: value };
     expect(complaintOf(websearchCliTool, args), JSON.stringify(args)).toBe(expectedFor("websearch", WEBSEARCH, args));
@@ -63,7 +63,7 @@ it("all errors are reported at once, in the order of the schema", () => {
   expect(complaintOf(codexCliTool, args)).toBe(expectedFor("codex", CODEX, args));
 });
 
-it.for([undefined, null, "x", 5, [1]])("arguments that are %j are no arguments, for tools without any too", (args) => {
+it.for([undefined, null, "x", 5, [1]])("%j instead of arguments is refused, also by tools without arguments", (args) => {
   expect(complaintOf(helpCliTool, args)).toBe(expectedFor("help", z.object({}), args));
 });
 

@@ -49,7 +49,7 @@ function refused(text: unknown): unknown {
 const SCRIPTED = { "codex-mcpd/turn": { engine: "scripted" } };
 
 describe("the list", () => {
-  it("is the recorded one but for the descriptions", async () => {
+  it("is the recorded one except for the descriptions", async () => {
     await using client = open();
     const { result } = await client.request("tools/list");
     expect(withoutDescriptions(result)).toEqual(recorded);
@@ -66,7 +66,7 @@ describe("the list", () => {
     },
   );
 
-  it("offers a turn during which it receives no request but ping", async () => {
+  it("lists only ping for a caller inside a turn, and refuses the other tools", async () => {
     await using client = open({ parts: { caller: { ...callerNamed("x"), inside: true } } });
     expect(valueAt(await client.request("tools/list"), "result.tools.length")).toBe(1);
     expect(textOf(await call(client, "codex", { prompt: "x" }))).toMatch(/^Error in tool "codex": .*inside a turn/);
@@ -88,7 +88,7 @@ describe("codex", () => {
     expect(textOf(await call(client, "codex", { prompt: "!empty" }))).toBe("No output from Codex");
   });
 
-  it("requests no approval, and keeps to its sandbox", async () => {
+  it("requests no approval, and stays in its sandbox", async () => {
     await using client = open();
     const result = await call(client, "codex", { prompt: "!shell touch made.txt\n!say done", sandbox: "read-only", fullAuto: true });
     expect(textOf(result)).toBe("done");
@@ -107,14 +107,14 @@ describe("codex", () => {
     }
   });
 
-  it("tells in its progress what runs", async () => {
+  it("names the running command in its progress", async () => {
     await using client = open();
     await client.request("tools/call", { name: "codex", arguments: { prompt: "!shell sleep 2\n!say ok" }, _meta: { progressToken: 1 } });
     const told = client.notified("notifications/progress").map((params) => valueAt(params, "message"));
     expect(told).toContain("Running sleep 2");
   });
 
-  it("gives commands the callback URI, and names it", async () => {
+  it("gives commands the callback URI, and returns it", async () => {
     await using client = open();
     const args = {
       prompt: '!shell test "$CODEX_MCP_CALLBACK_URI" = cb:1 && touch got\n!say ok',
@@ -128,7 +128,7 @@ describe("codex", () => {
     expect(valueAt(await call(set, "codex", { prompt: "!say ok" }), "structuredContent.callbackUri")).toBe("cb:2");
   });
 
-  it("takes no callback URI from the network", async () => {
+  it("accepts no callback URI over the network", async () => {
     await using client = open({ parts: { caller: callerNamed("alice") } });
     expect(await call(client, "codex", { prompt: "!say ok", callbackUri: "cb:1" })).toEqual(
       refused(
@@ -137,7 +137,7 @@ describe("codex", () => {
     );
   });
 
-  it("names what went wrong in the documented words, and why", async () => {
+  it("reports errors in the documented words, with the reason", async () => {
     await using client = open();
     const folder = refused(
       'Error in tool "codex": Failed to execute tool "codex": Failed to execute codex command (The working directory /nowhere does not exist. Name an existing directory as `workingDirectory`.)',
@@ -151,7 +151,7 @@ describe("codex", () => {
     expect(textOf(await call(client, "codex", { prompt: "!status 400" }))).toContain(": Failed to execute codex command (");
   });
 
-  it("without arguments, and a tool that there is not, are errors as recorded", async () => {
+  it("missing arguments and unknown tools are errors as recorded", async () => {
     await using client = open();
     for (const name of ["codex", "review", "ping", "help", "listSessions", "websearch"])
       expect(textOf(await client.call(name, undefined))).toMatch(
@@ -168,7 +168,7 @@ describe("codex", () => {
 });
 
 describe("a session", () => {
-  it("goes on with its thread, folder and sandbox, and an explicit argument changes them", async () => {
+  it("continues with its thread, folder and sandbox, and an explicit argument changes them", async () => {
     await using client = open();
     const elsewhere = path.join(client.agent.folder, "elsewhere");
     mkdirSync(elsewhere);
@@ -209,7 +209,7 @@ describe("a session", () => {
     expect(await threadOfSession(alice, "!say hers again")).toBe(hers);
   });
 
-  it("is forgotten by resetSession, which means nothing without a session", async () => {
+  it("is forgotten by resetSession, which has no effect without a session", async () => {
     await using client = open();
     const first = await threadOfSession(client, "!say one");
     const second = await threadOfSession(client, "!say two", { resetSession: true });
@@ -218,7 +218,7 @@ describe("a session", () => {
     expect(textOf(await call(client, "codex", { prompt: "!say free", resetSession: true }))).toBe("free");
   });
 
-  it("goes on with what was said last when its thread is gone", async () => {
+  it("continues from the last exchange if its thread is gone", async () => {
     await using agent = new MemoryAgent();
     const folder = path.join(agent.folder, "f");
     mkdirSync(folder);
@@ -238,7 +238,7 @@ describe("a session", () => {
     expect(JSON.stringify(items)).toContain("Context: !say plain -> plain...\\nPrevious code context: def f(): pass...\\n\\nTask: go on");
   });
 
-  it("has one turn at a time, also when two calls come at once", async () => {
+  it("has one turn at a time, also for two simultaneous calls", async () => {
     await using client = open();
     const both = ["!delay 20\n!say one", "!say two"].map((prompt) => call(client, "codex", { prompt, sessionId: "s" }));
     const [one, two] = await Promise.all(both);
@@ -257,7 +257,7 @@ describe("a session", () => {
     ]);
   });
 
-  it("makes room for the hundred and first", async () => {
+  it("is replaced by the hundred and first session", async () => {
     await using agent = new MemoryAgent();
     const config = path.join(agent.codexHome, "config.toml");
     writeFileSync(config, "[mcp_server.codex_cli]\nmax_sessions = 3\n");
@@ -267,7 +267,7 @@ describe("a session", () => {
     expect((await sessions(client)).map(({ id }) => id)).toEqual(["d", "a", "c"]);
   });
 
-  it("names no file, however it is called", async () => {
+  it("cannot name a file, whatever its id is", async () => {
     await using client = open();
     for (const sessionId of ["constructor", "__proto__", "A".repeat(256), "a", "-", "con"])
       await call(client, "codex", { prompt: "!say ok", sessionId });
@@ -314,7 +314,7 @@ describe("review", () => {
     }
   });
 
-  it("says so when it is not clear what to look at, or it is not there", async () => {
+  it("refuses an ambiguous or missing target", async () => {
     await using client = open();
     const workingDirectory = repository(client);
     const why = async (args: Json) => textOf(await call(client, "review", { workingDirectory, ...args }));

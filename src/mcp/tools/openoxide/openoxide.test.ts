@@ -39,7 +39,7 @@ it("the list has the design's names", async () => {
   ]);
 });
 
-it("a session begins, goes on, and its ids can be sorted by time", async () => {
+it("a session begins and continues, and its ids sort by time", async () => {
   await using client = open();
   const result = await call(client, "openoxide", { prompt: "!say hello", instructions: "Be brief." });
   const id = String(valueAt(result, "structuredContent.thread_id"));
@@ -77,7 +77,7 @@ it("steps are sent as log messages from the start, never as Codex's events", asy
   expect(client.notified("notifications/message")).toHaveLength(told.length);
 });
 
-it("questions go to a client that can answer, and are decided within the policy for others", async () => {
+it("questions go to a client that can answer; for others the fallback decides", async () => {
   await using client = open();
   const asked = client.answerQuestions({ action: "accept", content: { decision: "approved" } });
   const params = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: { name: "t", version: "1" } };
@@ -102,7 +102,7 @@ it("questions go to a client that can answer, and are decided within the policy 
   }
 });
 
-it("a query changes nothing, by itself or on a copy of a thread that may write", async () => {
+it("a query changes nothing, with a new thread or a copy of one that may write", async () => {
   await using client = open();
   const cwd = client.agent.folder;
   const id = await begin(client, "!say known", { sandbox: "workspace-write", approval_policy: "never", cwd });
@@ -124,7 +124,7 @@ it("a query changes nothing, by itself or on a copy of a thread that may write",
   expect(existsSync(path.join(cwd, "good"))).toBe(true);
 });
 
-it("an error names the thread, and no tool of another set", async () => {
+it("an error names the thread, but no tool of another set", async () => {
   await using client = open();
   const failed = await call(client, "openoxide", { prompt: "!status 400" });
   expect(failed).toMatchObject({ isError: true, structuredContent: { status: "failed", thread_id: expect.any(String) as unknown } });
@@ -143,7 +143,7 @@ it("an error names the thread, and no tool of another set", async () => {
   }
 });
 
-it("threads are their principal's, forks among them", async () => {
+it("threads and their forks belong to their principal", async () => {
   await using agent = new MemoryAgent();
   await using alice = open({ agent, parts: { caller: callerNamed("alice") } });
   await using bob = open({ agent, parts: { caller: callerNamed("bob") } });

@@ -47,7 +47,7 @@ function fileOf(id: ThreadId): string {
 }
 
 describe("the list", () => {
-  it("tells how a thread began, where it works and when it was used", async () => {
+  it("shows a thread's first message, folder and last use", async () => {
     const id = keepThread(home, { words: "Fix the\n  flaky test", cwd: "/repo/a" });
     expect(await catalog.list({ limit: 10 })).toEqual({
       threads: [
@@ -72,14 +72,14 @@ describe("the list", () => {
     expect(await idsOf()).toEqual(ids.reverse());
   });
 
-  it("loses nothing and repeats nothing in pages of any size, however many threads began in one second", async () => {
+  it("has each thread once in pages of any size, however many threads began in one second", async () => {
     const ids = Array.from({ length: 24 }, (_, at) => keepThread(home, { stamp: `2026-01-${at < 20 ? "27" : "28"}T10-32-31` }));
     const newestFirst = [...ids.slice(20).reverse(), ...ids.slice(0, 20).reverse()];
     for (const limit of [1, 5, 7, 23, 24, 25]) expect((await pages(limit)).flat()).toEqual(newestFirst);
     expect((await pages(8)).map(({ length }) => length)).toEqual([8, 8, 8]);
   });
 
-  it("goes on where a page ended although threads come and go meanwhile", async () => {
+  it("continues after a page although threads are added and removed meanwhile", async () => {
     const [oldest, , newer] = ["01", "02", "03"].map((day) => keepThread(home, { stamp: `2026-01-${day}T00-00-00` }));
     const first = await catalog.list({ limit: 2 });
     await catalog.archive(newer as ThreadId);
@@ -93,7 +93,7 @@ describe("the list", () => {
     expect(await catalog.list({ limit: 1 })).not.toHaveProperty("nextCursor");
   });
 
-  it("looks at so many files for one page, and the next goes on from there", async () => {
+  it("reads a limited number of files for one page, and the next page continues from there", async () => {
     for (let at = 0; at < MOST_LOOKED_AT; at++) keepThread(home, { stamp: "2026-01-02T00-00-00", lines: [] });
     const id = keepThread(home, { stamp: "2026-01-01T00-00-00" });
     expect(await pages(10)).toEqual([[], [id]]);
@@ -128,7 +128,7 @@ describe("the list", () => {
     expect(await idsOf({ search: "nobody said this" })).toEqual([]);
   });
 
-  it("knows what the user said in files of newer versions of Codex", async () => {
+  it("finds the user's messages in files of newer versions of Codex", async () => {
     const item = { type: "UserMessage", content: [{ type: "text", text: "Count to 6" }] };
     keepThread(home, { lines: [line("event_msg", { type: "item_completed", item })] });
     expect((await catalog.list({ limit: 1 })).threads).toMatchObject([{ preview: "Count to 6" }]);
@@ -143,7 +143,7 @@ describe("the list", () => {
         return [line("response_item", message("user", words)), line("event_msg", { type: "item_completed", item })];
       },
     ],
-  ] as const)("has a thread that began with more than 8 MiB, and finds it by its beginning: %s", async ([, lines]) => {
+  ] as const)("lists a thread whose first message has more than 8 MiB, and finds it by the beginning: %s", async ([, lines]) => {
     // Some characters are longer in JSON.
     const words = `Summarise "this" log:\n${"line \\ with\tescapes\n".repeat(700_000)}`;
     const id = keepThread(home, { lines: lines(words) });
@@ -153,7 +153,7 @@ describe("the list", () => {
     expect(await idsOf({ search: "something else" })).toEqual([]);
   });
 
-  it("shows a fork that only refers to its past as what its past is", async () => {
+  it("shows a fork that only refers to its history with that history", async () => {
     const past = keepThread(home, { stamp: "2026-01-01T00-00-00", words: "Begin" });
     const history_base = { thread_id: past, end_ordinal_exclusive: 9, end_byte_offset: readFileSync(fileOf(past)).length };
     keepThread(home, { words: "Go on", meta: { forked_from_id: past, history_base } });
@@ -161,7 +161,7 @@ describe("the list", () => {
   });
 });
 
-describe("files that are no threads of a user's are passed over:", () => {
+describe("files that are not threads of a user are skipped:", () => {
   const instead = (file: string, make: (file: string) => void) => {
     rmSync(file);
     make(file);
@@ -186,7 +186,7 @@ describe("files that are no threads of a user's are passed over:", () => {
     expect(await idsOf()).toEqual([good]);
   });
 
-  it("one that cannot be read, and a day that is no folder", async () => {
+  it("an unreadable file, and a day that is not a folder", async () => {
     const good = keepThread(home);
     const circular = fileOf(keepThread(home));
     rmSync(circular);
@@ -199,7 +199,7 @@ describe("files that are no threads of a user's are passed over:", () => {
 });
 
 describe("a fork", () => {
-  it("holds everything that was said under an id of its own, and says where it comes from", async () => {
+  it("has the whole history under an id of its own, and names its origin", async () => {
     const id = keepThread(home, { words: "Begin", meta: { base_instructions: { text: "Be brief." }, git: { branch: "main" } } });
     const before = readFileSync(fileOf(id), "utf8");
     const forked = await catalog.fork(id);
@@ -225,7 +225,7 @@ describe("a fork", () => {
     expect(await findRollout(home, forked)).toBe(fileOf(forked));
   });
 
-  it("goes its own way", async () => {
+  it("continues independently", async () => {
     const id = keepThread(home, { words: "Begin" });
     const forked = await catalog.fork(id);
     for (const [thread, words] of [
@@ -244,7 +244,7 @@ describe("a fork", () => {
     expect((await catalog.list({ limit: 5 })).threads.map(({ preview }) => preview)).toEqual(["Begin", "Begin"]);
   });
 
-  it("of a fork that only refers to its past holds that too", async () => {
+  it("of a fork that only refers to its history contains that too", async () => {
     const past = keepThread(home, { words: "Begin" });
     const history_base = { thread_id: past, end_ordinal_exclusive: 9, end_byte_offset: readFileSync(fileOf(past)).length };
     appendFileSync(fileOf(past), asked("Never heard here").join(""));
@@ -256,7 +256,7 @@ describe("a fork", () => {
     expect(said).toEqual([message("user", "Begin"), message("user", "Go on")]);
   });
 
-  it("of a file that does not say which thread it is leaves nothing behind", async () => {
+  it("of a file without a thread id leaves nothing behind", async () => {
     const id = keepThread(home);
     writeFileSync(fileOf(id), "no JSON\n");
     await expect(catalog.fork(id)).rejects.toMatchObject({ code: "storage_failed", message: expect.stringContaining(fileOf(id)) });
@@ -266,7 +266,7 @@ describe("a fork", () => {
 });
 
 describe("an archived thread", () => {
-  it("is moved as Codex moves it, out of the list, and back", async () => {
+  it("is moved out of the list as Codex moves it, and back", async () => {
     const id = keepThread(home);
     const [place, name] = [fileOf(id), path.basename(fileOf(id))];
     await catalog.archive(id);
@@ -316,7 +316,7 @@ describe("another process that runs a turn", () => {
     return () => built[Symbol.dispose]();
   });
 
-  it("is not cut: its thread is archived when it is done", async () => {
+  it("is not interrupted: its thread is archived afterwards", async () => {
     const id = keepThread(home);
     await using writer = new WriterProcess({ program, codexHome: home, threadId: id });
     await writer.tell("lease");

@@ -36,7 +36,7 @@ it("an item is kept exactly as received, with its id and unknown fields", () => 
   );
 });
 
-it("context, shown and unseen items are all items of the conversation", () => {
+it("context, visible and hidden items are all items of the conversation", () => {
   const items = [message("developer", "rules"), message("user", "hello"), message("user", "note")] as const;
   const events: ThreadEvent[] = [
     { type: "contextItem", item: items[0] },
@@ -46,7 +46,7 @@ it("context, shown and unseen items are all items of the conversation", () => {
   expect(linesFor(...events)).toEqual(items.map((item) => line("response_item", item)));
 });
 
-it("what the user says is an item first and an event after it", () => {
+it("a user's message is an item, followed by an event", () => {
   const item = message("user", "Count to 5");
   expect(
     linesFor(
@@ -75,7 +75,7 @@ it("messages and reasoning of the model are kept as events, one for each part", 
   ]);
 });
 
-it("a turn context says what the model is asked with, and leaves out what is not set", () => {
+it("a turn context has the model's settings, without those that are not set", () => {
   const policy = { cwd: "/repo", approval_policy: "on-request", sandbox_policy: { type: "read-only" }, model: "gpt-6.1-sol" };
   const truncation_policy = { mode: "tokens", limit: 10000 };
   const full = settingsIn("/repo", { reasoningEffort: "high", developerInstructions: "be brief" });
@@ -93,7 +93,7 @@ it("a compaction is kept with the history that follows it, before its event", ()
   ]);
 });
 
-it("where a turn begins and how it ends is kept, a failure with its error", () => {
+it("the start and the end of a turn are kept, a failure with its error", () => {
   const kept = linesFor(
     { type: "turnStarted", contextWindow: 258400 },
     { type: "turnCompleted", lastMessage: "done" },
@@ -146,7 +146,7 @@ describe("the first line", () => {
     return JSON.parse(sessionMetaLine(thread, { version: "1.2.3", env: {} }, new Date(0))).payload.git;
   }
 
-  it("tells of the repository, unless it lies around what may be read for the caller, or belongs to another", () => {
+  it("describes the repository, unless the caller may not read it or it belongs to another one", () => {
     using home = tempHome();
     const [root, git] = [path.join(home.path, "root"), path.join(home.path, ".git")];
     for (const folder of [root, git]) mkdirSync(folder);

@@ -123,7 +123,7 @@ describe("with an index", () => {
     expect((await listed()).map(({ id }) => id)).toEqual(ids.toReversed());
   });
 
-  it("pages go on where they ended, in another process and after the index is lost", async () => {
+  it("pages continue in another process and after the index is lost", async () => {
     const seen: ThreadId[] = [];
     let cursor: string | undefined;
     for (let page = 0; page === 0 || cursor !== undefined; page++) {
@@ -150,14 +150,14 @@ describe("with an index", () => {
     expect(packs().map((file) => statSync(file).ino)).toEqual(before);
   });
 
-  it("finds titles, also of threads that it would pass over, and after they change", async () => {
+  it("finds titles, also of threads that it would skip, and after a change", async () => {
     await catalog.rename(ids[3] as ThreadId, "Zebra crossing");
     expect((await listed({ search: "zebra" })).map(({ id, name }) => [id, name])).toEqual([[ids[3], "Zebra crossing"]]);
     await catalog.rename(ids[3] as ThreadId, "Okapi");
     expect([await listed({ search: "zebra" }), (await listed({ search: "okapi" })).length]).toEqual([[], 1]);
   });
 
-  it("finds a word behind what it keeps of a long message", async () => {
+  it("finds a word beyond the indexed part of a long message", async () => {
     const id = keepThread(home, { stamp: "2026-01-15T00-00-00", words: LONG });
     await catalog.refreshIndex();
     expect((await listed({ search: "until the END" })).map((thread) => thread.id)).toEqual([id]);
@@ -166,7 +166,7 @@ describe("with an index", () => {
     expect(await looked()).toBe(0);
   });
 
-  it("finds quotes, line breaks, other scripts and halves of characters as without one", async () => {
+  it("finds quotes, line breaks, other scripts and incomplete characters as without an index", async () => {
     const words = 'Says "ok\\no" \n\tÜBUNG İstanbul 日本語 🙂🙃';
     keepThread(home, { stamp: "2026-01-15T00-00-00", words });
     await catalog.refreshIndex();
@@ -176,7 +176,7 @@ describe("with an index", () => {
   });
 });
 
-describe("what another program does is seen at once:", () => {
+describe("changes by another program are seen at once:", () => {
   const oldest = () => ids[0] as ThreadId;
   it.for<[string, () => void]>([
     ["a thread on an old day", () => keepThread(home, { stamp: "2026-01-30T23-00-00", words: "thread 7 late" })],
@@ -246,7 +246,7 @@ describe("what another program does is seen at once:", () => {
     expect((await listed({ search: "quite another" })).map(({ id }) => id)).toEqual([oldest()]);
   });
 
-  it("a thread that another one of the same id is put beside: each file is what it is", async () => {
+  it("a second file with the same thread id: each file keeps its own entry", async () => {
     keepThread(home, { id: oldest(), stamp: "2026-02-02T12-00-00", words: "thread 7, so it says" });
     await expectAllAsWalked();
   });
@@ -300,7 +300,7 @@ describe("an invalid index is ignored and rebuilt:", () => {
     expect([await looked(), warnings]).toEqual([0, []]);
   });
 
-  it("what a killed process left of one it wrote is removed later", async () => {
+  it("an incomplete index of a killed process is removed later", async () => {
     const [young, old] = ["young", "old"].map((name) => path.join(home, "mcp-server/index", `sessions-2026-01.pack.${name}.new`));
     for (const file of [young, old]) writeFileSync(file as string, "half of");
     utimesSync(old as string, USED_AT, USED_AT);
@@ -316,7 +316,7 @@ describe("an invalid index is ignored and rebuilt:", () => {
     expect(warnings).toEqual([expect.stringMatching(/^the index of threads cannot be written, so searching stays slow: /)]);
   });
 
-  it("a home that is gone stays gone", async () => {
+  it("a removed home is not created again", async () => {
     rmSync(home, { recursive: true });
     await catalog.refreshIndex();
     expect([existsSync(home), await listed()]).toEqual([false, []]);
@@ -331,14 +331,14 @@ describe("the index", () => {
     await expectAllAsWalked();
   });
 
-  it("has nothing of months that are gone", async () => {
+  it("has no entries of removed months", async () => {
     rmSync(path.join(home, "sessions/2026/01"), { recursive: true });
     for (let at = 0; at < 30; at++) keepThread(home, { stamp: "2026-02-03T00-00-00" });
     await catalog.refreshIndex();
     expect(packs().map((file) => path.basename(file))).toEqual(["archived.pack", "sessions-2026-02.pack"]);
   });
 
-  it("does not trust what changed a moment ago, nor what the clock says is yet to come", async () => {
+  it("does not trust files that changed a moment ago, or have a time in the future", async () => {
     for (const shift of [0, -3_600_000]) {
       clock = () => Date.now() + shift;
       rmSync(path.join(home, "mcp-server"), { recursive: true });
@@ -350,7 +350,7 @@ describe("the index", () => {
     }
   });
 
-  it("is not kept for a home of few threads", async () => {
+  it("is not kept for a home with few threads", async () => {
     using few = tempHome();
     keepThread(few.path);
     const small = new RolloutCatalog({ codexHome: few.path, version: "1.2.3", env: {}, warn: () => {} });
@@ -358,7 +358,7 @@ describe("the index", () => {
     expect(readdirSync(few.path)).toEqual(["sessions"]);
   });
 
-  it("made by two at once is good", async () => {
+  it("is valid if two processes write it at once", async () => {
     rmSync(path.join(home, "mcp-server"), { recursive: true });
     await Promise.all([catalog.refreshIndex(), open().refreshIndex(), open().refreshIndex()]);
     await expectAllAsWalked();

@@ -60,7 +60,7 @@ it("a file is a thread's only by its whole name", async () => {
   expect(await findRollout(home.path, ID)).toBeUndefined();
 });
 
-it("there is nothing to find in a home that does not exist, or that has a file for its sessions", async () => {
+it("nothing is found in a home that does not exist, or whose `sessions` is a file", async () => {
   using home = tempHome();
   expect(await findRollout(path.join(home.path, "missing"), ID)).toBeUndefined();
   writeFileSync(path.join(home.path, "sessions"), "");

@@ -105,7 +105,7 @@ it("a thread of the real Codex is read with its items, settings and usage", asyn
   });
 });
 
-it("lines that are blank, broken, unknown or of the wrong shape are passed over", async () => {
+it("lines that are blank, broken, unknown or of the wrong shape are skipped", async () => {
   const items = await itemsOf(
     "\n",
     "not json\n",
@@ -172,7 +172,7 @@ it("a line that was being written when its writer died is ignored", async () => 
   expect(await itemsOf(asked("one"), said("two").slice(0, 90))).toEqual([message("user", "one")]);
 });
 
-it("lines longer than what is read at once stay whole, and so do letters across the border", async () => {
+it("lines longer than one read are complete, and so are characters across the boundary", async () => {
   const long = "é".repeat(1_500_000);
   expect(await itemsOf(asked("short"), said(long), said("end"))).toEqual([
     message("user", "short"),
@@ -181,7 +181,7 @@ it("lines longer than what is read at once stay whole, and so do letters across 
   ]);
 });
 
-it("a compaction replaces everything before it by the history it brings", async () => {
+it("a compaction replaces everything before it by the history that it contains", async () => {
   const replacement = [ENVIRONMENT, message("user", "first"), message("user", "summary")];
   const compacted = line("compacted", { message: "summary", replacement_history: [...replacement, { type: "ghost_snapshot" }] });
   const before = [item(ENVIRONMENT), asked("first"), said("1"), compacted, event("context_compacted")];
@@ -190,7 +190,7 @@ it("a compaction replaces everything before it by the history it brings", async 
   expect(await itemsOf(...before, asked("next"), event("thread_rolled_back", { num_turns: 2 }))).toEqual([ENVIRONMENT]);
 });
 
-it("a compaction that brings no history keeps the context, what the user asked and the summary", async () => {
+it("a compaction without a history keeps the context, the user's messages and the summary", async () => {
   expect(
     await itemsOf(
       item(message("developer", "rules")),
@@ -204,7 +204,7 @@ it("a compaction that brings no history keeps the context, what the user asked a
   ).toEqual([message("developer", "rules"), ENVIRONMENT, message("user", "first"), message("user", "second"), message("user", "in short")]);
 });
 
-it("of very long questions a compaction keeps the latest, as far as there is room", async () => {
+it("a compaction keeps the latest of very long user messages, up to a limit", async () => {
   const [oldest, older, latest] = ["a", "b", "c"].map((letter) => letter.repeat(50_000));
   expect(
     await itemsOf(
@@ -230,7 +230,7 @@ it("turns that were taken back are gone, context stays", async () => {
   expect(await itemsOf(...turns, rolledBack(9))).toEqual([ENVIRONMENT]);
 });
 
-it("newer versions of Codex tell what the user said as an item", async () => {
+it("newer versions of Codex record the user's message as an item", async () => {
   const spoken = (text: string) =>
     item(message("user", text)) + event("item_completed", { item: { type: "UserMessage", content: [{ type: "text", text }] } });
   const turns = [item(ENVIRONMENT), spoken("1"), said("one"), spoken("2"), said("two")];
@@ -266,7 +266,7 @@ it.each([
   });
 });
 
-it("what the system says about an unreadable file is passed on", async () => {
+it("the system's error for an unreadable file is passed on", async () => {
   using home = tempHome();
   const folder = path.join(home.path, "rollout.jsonl");
   mkdirSync(folder);
@@ -276,7 +276,7 @@ it("what the system says about an unreadable file is passed on", async () => {
   });
 });
 
-it("a fork that only refers to its past is read with it, as far as it reaches", async () => {
+it("a fork that only refers to its history is read with that part of the history", async () => {
   using home = tempHome();
   const sessions = path.join(home.path, "sessions/2026/01/27");
   mkdirSync(sessions, { recursive: true });

@@ -46,7 +46,7 @@ async function saidIn(store: RolloutStore, id: ThreadId): Promise<unknown[] | un
 const metaLine = expect.objectContaining({ type: "session_meta" });
 
 describe("keeping a thread", () => {
-  it("what happened in a thread comes back in another process's store", async () => {
+  it("a thread is read by another process as it was written", async () => {
     using home = tempHome();
     const id = newThreadId();
     const settings = settingsIn("/repo", {
@@ -122,7 +122,7 @@ describe("keeping a thread", () => {
     expect(linesIn(record.path)[0]).toMatchObject({ payload: { originator: "my_ide" } });
   });
 
-  it("nothing is on disk before there is something to keep, and the file is for its owner only", async () => {
+  it("no file exists before there is something to store, and the file is for its owner only", async () => {
     using home = tempHome();
     const store = storeIn(home.path);
     const { id, record } = await threadWith(store, "/", { type: "turnStarted", contextWindow: null });
@@ -201,7 +201,7 @@ describe("one writer at a time", () => {
     lease.release();
   });
 
-  it("while one process writes, another is refused; afterwards it sees what was written and goes on", async () => {
+  it("while one process writes, another is refused; afterwards it reads what was written and continues", async () => {
     using home = tempHome();
     const { id, record } = await threadWith(storeIn(home.path), "/", saying("one"));
     await using other = new WriterProcess({ program, codexHome: home.path, threadId: id });
@@ -217,7 +217,7 @@ describe("one writer at a time", () => {
     expect(await saidIn(storeIn(home.path), id)).toEqual(["one", "two", "three"]);
   });
 
-  it("who has released a thread can write no more, and releasing again is harmless", async () => {
+  it("a released thread cannot be written, and releasing it again has no effect", async () => {
     using home = tempHome();
     const { id, record } = await threadWith(storeIn(home.path), "/", saying("one"));
     const late = await record.lease();
@@ -284,7 +284,7 @@ describe("when a writer dies or the disk fails", () => {
     expect(await saidIn(store, id)).toEqual(["two"]);
   });
 
-  it("a batch that only half fits is removed completely, and the thread goes on when there is space", async () => {
+  it("a batch that fits only in part is removed completely, and the thread continues when there is space", async () => {
     using home = tempHome();
     const id = newThreadId();
     await using writer = new WriterProcess({ program, codexHome: home.path, threadId: id, fileLimitKiB: 8 });
@@ -328,14 +328,14 @@ describe("when a writer dies or the disk fails", () => {
     });
   });
 
-  it("a home that is not there yet is made", async () => {
+  it("a missing home is created", async () => {
     using home = tempHome();
     const store = storeIn(path.join(home.path, "not/yet"));
     const { id } = await threadWith(store, "/", saying("one"));
     expect(await saidIn(store, id)).toEqual(["one"]);
   });
 
-  it("a thread whose file was deleted says so, and the next lease is not held up by it", async () => {
+  it("a thread whose file was deleted reports that, and the next lease is not affected", async () => {
     using home = tempHome();
     const { record } = await threadWith(storeIn(home.path), "/", saying("one"));
     const content = readFileSync(record.path);
@@ -393,7 +393,7 @@ describe("when a writer dies or the disk fails", () => {
     });
   });
 
-  it.runIf(process.platform === "linux")("what cannot be brought to the disk afterwards is reported", async () => {
+  it.runIf(process.platform === "linux")("a failed flush after a turn is reported", async () => {
     using home = tempHome();
     const warnings: string[] = [];
     const store = new RolloutStore({ codexHome: home.path, version: "1.2.3", env: {}, warn: (line) => warnings.push(line) });

@@ -27,20 +27,20 @@ async function shown(): Promise<Record<string, string>> {
 }
 
 describe("titles", () => {
-  it("are none without a file, and in a file that is none", async () => {
+  it("do not exist without a file, or in an invalid one", async () => {
     expect(await shown()).toEqual({});
     mkdirSync(file);
     expect(await shown()).toEqual({});
     await expect(titles.give(ONE, "x")).rejects.toThrow(StorageFailed);
   });
 
-  it("are Codex's, the last of a thread; lines that are none are passed over", async () => {
+  it("are those of Codex; the last title of a thread counts; invalid lines are skipped", async () => {
     const noise = ["\n", "no JSON\n", `${JSON.stringify({ id: TWO })}\n`, " ".repeat(300_000), "\n", "[1]\n"];
     writeFileSync(file, [lineOf(ONE, "old"), ...noise, lineOf(ONE, "new"), '{"id":"torn'].join(""));
     expect(await shown()).toEqual({ [ONE]: "new" });
   });
 
-  it("are given in a line that Codex reads, private to the user, also after a torn line", async () => {
+  it("are written in a line that Codex reads, private to the user, also after an incomplete line", async () => {
     writeFileSync(file, '{"id":"torn', { mode: 0o600 });
     await titles.give(ONE, 'A "title"');
     const [torn, line = "", end] = readFileSync(file, "utf8").split("\n");
@@ -49,7 +49,7 @@ describe("titles", () => {
     expect(await shown()).toEqual({ [ONE]: 'A "title"' });
   });
 
-  it("follow the file: grown, rewritten in place, replaced, cut, gone", async () => {
+  it("follow changes of the file: appended, rewritten in place, replaced, truncated, removed", async () => {
     writeFileSync(file, lineOf(ONE, "first"));
     const seen = [await shown()];
     appendFileSync(file, lineOf(TWO, "grown"));
@@ -70,7 +70,7 @@ describe("titles", () => {
     ]);
   });
 
-  it("of a line that is being written are shown when it is whole", async () => {
+  it("of an incomplete line are shown when it is complete", async () => {
     const line = lineOf(TWO, "whole");
     writeFileSync(file, lineOf(ONE, "first") + line.slice(0, 30));
     expect(await shown()).toEqual({ [ONE]: "first" });

@@ -80,7 +80,7 @@ it("a writer in this process is not reported as another process", async () => {
   lock.release();
 });
 
-it("of several that come at the same moment exactly one gets the thread", async () => {
+it("exactly one of several simultaneous contenders gets the thread", async () => {
   using home = tempHome();
   const id = newThreadId();
   for (let round = 0; round < 5; round++) {
@@ -94,7 +94,7 @@ it("of several that come at the same moment exactly one gets the thread", async 
   expect(locksIn(home.path)).toEqual([]);
 });
 
-it("of two that see each other the first by name stays, the other withdraws at once", async () => {
+it("of two contenders that see each other the first by name stays, and the other withdraws at once", async () => {
   using home = tempHome();
   const id = newThreadId();
   const first = claim(home.path, `${id}.!far.77-1.00000000`);
@@ -109,7 +109,7 @@ it("of two that see each other the first by name stays, the other withdraws at o
   expect(locksIn(home.path)).toEqual([]);
 });
 
-it("of two processes that come at the same moment exactly one gets the thread, again and again", async () => {
+it("exactly one of two simultaneous processes gets the thread, again and again", async () => {
   using home = tempHome();
   const start = { program, codexHome: home.path, threadId: newThreadId() };
   await using one = new WriterProcess(start);
@@ -153,7 +153,7 @@ it.runIf(process.platform === "linux")("a killed process counts as gone before i
   }
 });
 
-it.runIf(process.platform === "linux")("a pid that was given to another process since does not hold the thread", async () => {
+it.runIf(process.platform === "linux")("a reused pid does not hold the thread", async () => {
   using home = tempHome();
   const id = newThreadId();
   const { place, pid, startTime } = ownRun();
@@ -162,7 +162,7 @@ it.runIf(process.platform === "linux")("a pid that was given to another process 
   expect(locksIn(home.path)).toEqual([]);
 });
 
-it("a holder on another machine is believed as long as it refreshes its lock", async () => {
+it("a holder on another machine counts as long as it refreshes its lock", async () => {
   using home = tempHome();
   const id = newThreadId();
   const file = claim(home.path, `${id}.far-away-1.77-1.00000000`, { ageMs: ONE_MINUTE_MS });
@@ -189,7 +189,7 @@ it("a held lock is refreshed, a released one is not", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("the first lock taken clears away what killed processes left for other threads", async () => {
+it("the first lock removes the claims of killed processes on other threads", async () => {
   using home = tempHome();
   const [own, other] = [newThreadId(), newThreadId()];
   claim(home.path, `${other}.far-away-1.77-1.00000000`, { ageMs: 3 * ONE_MINUTE_MS });
@@ -199,7 +199,7 @@ it("the first lock taken clears away what killed processes left for other thread
   lock.release();
 });
 
-it("a home in which no lock can be made is named with the remedy", async () => {
+it("an error names a home in which no lock can be created, and the remedy", async () => {
   using home = tempHome();
   writeFileSync(path.join(home.path, "mcp-server"), "a file where a folder must be");
   await expect(new WriterLocks(home.path).acquire(newThreadId())).rejects.toMatchObject({
