@@ -793,7 +793,7 @@ export class Agent {
 
   async #changed(ask: Ask, threadId: ThreadId, change: SettingsChange): Promise<ThreadSettings> {
     const { threads, settings: granted, folders } = this.#parts;
-    checkLengths({ model: change.model });
+    checkLengths({ model: change.model, cwd: change.cwd });
     const settings = granted.withChanges(await threads.settingsOf(threadId), change);
     // The limits are checked first, so that a caller never learns whether a folder outside them exists.
     this.#limitsOf(ask.caller)?.check(settings);

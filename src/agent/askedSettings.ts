@@ -1,4 +1,5 @@
 import { withoutUndefined } from "../lib/fields.js";
+import { LONGEST_PATH } from "../lib/files/kernelFiles.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import { InvalidArguments } from "./errors.js";
 
@@ -25,23 +26,20 @@ export interface AskedSettings {
 
 const LONGEST_NAME = 256;
 const LONGEST_TEXT = 1024 * 1024;
+const LONGEST = {
+  model: LONGEST_NAME,
+  profile: LONGEST_NAME,
+  cwd: LONGEST_PATH,
+  baseInstructions: LONGEST_TEXT,
+  developerInstructions: LONGEST_TEXT,
+  compactPrompt: LONGEST_TEXT,
+};
 
 /** Limits the texts that threads, records and the feed keep. Throws `InvalidArguments`. */
-export function checkLengths({
-  model,
-  profile,
-  ...asked
-}: Pick<AskedSettings, "model" | "profile"> & Partial<Record<TextSetting, string | undefined>>): void {
-  for (const [name, value] of Object.entries({ model, profile }))
-    if (value !== undefined && value.length > LONGEST_NAME)
-      throw new InvalidArguments(`\`${name}\` has more than ${LONGEST_NAME} characters.`);
-  const { baseInstructions, developerInstructions, compactPrompt } = asked;
-  for (const [name, value] of Object.entries({ baseInstructions, developerInstructions, compactPrompt }))
-    if (value !== undefined && value.length > LONGEST_TEXT)
-      throw new InvalidArguments(`\`${name}\` has more than ${LONGEST_TEXT} characters.`);
+export function checkLengths(asked: Partial<Record<keyof typeof LONGEST, string | undefined>>): void {
+  for (const [name, most] of Object.entries(LONGEST) as [keyof typeof LONGEST, number][])
+    if ((asked[name]?.length ?? 0) > most) throw new InvalidArguments(`\`${name}\` has more than ${most} characters.`);
 }
-
-type TextSetting = "baseInstructions" | "developerInstructions" | "compactPrompt";
 
 /** Settings that replace a thread's own from one of its turns on. */
 export interface SettingsChange extends Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy" | "model"> {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isInside, resolveLinks } from "./paths.js";
+import { followLinks, isInside, resolvedAsFarAsPossible, resolveLinks } from "./paths.js";
 
 let place: string;
 beforeAll(() => {
@@ -40,6 +40,20 @@ describe("where a path leads", () => {
   });
 
   it("the root is itself", () => expect(resolveLinks("/")).toBe("/"));
+});
+
+describe("a path that is longer than the kernel accepts", () => {
+  const beyond = "/x".repeat(100_000);
+
+  it("leads nowhere", () => {
+    expect(resolveLinks(place + beyond)).toBeUndefined();
+    expect(followLinks(`${place}${"/a/..".repeat(100_000)}`)).toBeUndefined();
+  });
+
+  it("is resolved as far as the kernel looks", () => {
+    expect(resolvedAsFarAsPossible(path.join(place, "absolute") + beyond)).toBe(path.join(place, "elsewhere") + beyond);
+    expect(resolvedAsFarAsPossible("x".repeat(10_000))).toBe("x".repeat(10_000));
+  });
 });
 
 it.for([

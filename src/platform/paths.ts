@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
+import { LONGEST_PATH } from "../lib/files/kernelFiles.js";
 
 /** Linux's flag to open a path without read permission. Node does not export it; the value is the same on all platforms that Node supports. */
 export const O_PATH = 0o10000000;
@@ -36,6 +37,11 @@ export function namesIn(folder: string): string[] {
 
 /** The real path of the part that exists, with the missing rest appended. */
 export function resolvedAsFarAsPossible(file: string): string {
+  if (file.length > LONGEST_PATH) {
+    // What lies beyond the limit does not exist under this name.
+    const end = file.lastIndexOf(path.sep, LONGEST_PATH);
+    return end <= 0 ? file : path.join(resolvedAsFarAsPossible(file.slice(0, end)), file.slice(end));
+  }
   try {
     return realpathSync.native(file);
   } catch {
@@ -60,7 +66,7 @@ export function followLinks(file: string): FollowedPath | undefined {
 
 /**
  * The real path of an absolute path, including links whose target does not exist yet: missing parts are assumed to be created under their
- * names. Undefined for circular links and for paths without permission to look.
+ * names. Undefined for circular links, for paths without permission to look, and for paths longer than the kernel accepts.
  */
 export function resolveLinks(file: string): string | undefined {
   return walk(file, { isEntry: (code) => code === "EINVAL" || code === "ENOENT" || code === "ENOTDIR" })?.real;
@@ -71,6 +77,7 @@ const LONGEST_CHAIN = 40;
 
 /** `isEntry` decides by the error of `readlink` what counts as an ordinary entry; any other error ends the walk. */
 function walk(file: string, { isEntry }: { isEntry: (code: string | undefined) => boolean }): FollowedPath | undefined {
+  if (file.length > LONGEST_PATH) return undefined;
   const links: string[] = [];
   const steps = stepsOf(file);
   let { root: real } = path.parse(file);

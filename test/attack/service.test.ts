@@ -8,7 +8,7 @@ import { type Attack, describeAttacks } from "./attack.js";
 import type { Ground } from "./ground.js";
 import { makeRepository } from "./plants.js";
 import { runPlainly } from "./standIn.js";
-import type { PrincipalName, Victim } from "./victim.js";
+import { type PrincipalName, patching, type Victim } from "./victim.js";
 
 const HELPER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
 
@@ -64,6 +64,13 @@ const LONG_NUMBER = `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping",
 const MANY_KEYS = 100_000;
 const MANY = 600_000;
 const MANY_MESSAGES = `[${Array.from({ length: MANY }, (_, id) => `{"id":${id},"method":"ping"}`).join(",")}]`;
+/** A path that leads back to its beginning, by many steps. */
+const wanderingFrom = (folder: string): string => folder + "/a/..".repeat(MANY_STEPS);
+const MANY_STEPS = 150_000;
+const DEEP = "/a".repeat(MANY_STEPS);
+/** Looks up each step of a path, as names that a path ends with may not exist yet. */
+const LOOKS_UP_EACH = `const steps = file.split("/"); let at = ""; const { readlinkSync } = require("node:fs");
+for (let step = steps.shift(); step !== undefined; step = steps.shift()) try { at = readlinkSync(at + "/" + step); } catch { at += step === ".." ? "" : "/" + step; }`;
 const MANY_CLIENTS = 50;
 /** A JPEG as far as its first bytes tell. */
 const PICTURE = Buffer.concat([Buffer.from("ffd8ff", "hex"), Buffer.alloc(15 * 2 ** 20)]);
@@ -107,6 +114,25 @@ describeAttacks("a caller", [
     gained: isStopped,
   },
   {
+    name: "stop the server by a path of many steps",
+    quick: true,
+    on: "port",
+    attempt: async (ground, victim) => {
+      using alice = await victim.as("alice");
+      const { workspace } = ground;
+      await alice.turn("!say done", { cwd: wanderingFrom(workspace) });
+      await alice.ask("execOneOffCommand", { command: ["true"], cwd: wanderingFrom(workspace) });
+      const sandboxPolicy = { mode: "workspace-write", writable_roots: [workspace + DEEP] };
+      await alice.ask("execOneOffCommand", { command: ["true"], cwd: workspace, sandboxPolicy });
+      const opened = await alice.ask("newConversation", { cwd: workspace });
+      const items = [{ type: "localImage", data: { path: workspace + DEEP } }];
+      await alice.ask("sendUserMessage", { conversationId: valueAt(opened, "result.conversationId"), items });
+    },
+    standIn: (ground) =>
+      tryNaively(ground, `const file = ${JSON.stringify(ground.workspace + "/a/..".repeat(4 * MANY_STEPS))}; ${LOOKS_UP_EACH}`),
+    gained: isStopped,
+  },
+  {
     name: "take the server's memory by the names of clients",
     on: "port",
     attempt: async (ground, victim) => {
@@ -144,6 +170,22 @@ describeAttacks("a caller", [
       await alice.ask("sendUserMessage", { conversationId: valueAt(opened, "result.conversationId"), items });
     },
     standIn: (ground) => runPlainly(ground, `[ $((${MANY_PICTURES} * $(base64 p.jpg | wc -c))) -gt 1000000000 ] && echo ENDLESS`),
+    gained: isStopped,
+  },
+]);
+
+describeAttacks("a model", [
+  {
+    name: "stop the server by a path of many steps",
+    quick: true,
+    attempt: async (_, victim) => {
+      const longest = `${DEEP}/x`.slice(1);
+      await victim.turn(`!call view_image ${JSON.stringify({ path: longest })}\n!say done`);
+      await victim.turn(patching(`*** Add File: ${longest}`, "+x"));
+      const lost = await victim.turn(`!call shell ${JSON.stringify({ command: ["true"], workdir: longest })}\n!say went on`);
+      if (!JSON.stringify(lost).includes("went on")) throw new Error("The turn failed.");
+    },
+    standIn: (ground) => tryNaively(ground, `const file = ${JSON.stringify("/a/..".repeat(4 * MANY_STEPS))}; ${LOOKS_UP_EACH}`),
     gained: isStopped,
   },
 ]);

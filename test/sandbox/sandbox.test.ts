@@ -210,6 +210,12 @@ describe.skipIf(isMissing)("a command that never runs", () => {
     );
   });
 
+  it("names the folder that cannot be reached", async () => {
+    symlinkSync("round", path.join(folder, "round"));
+    for (const cwd of [path.join(folder, "round"), workspace + "/a".repeat(5_000)])
+      expect(() => sandbox.wrap(["true"], { policy: WORKSPACE_WRITE, workspace, cwd, env: {} })).toThrow(new WorkingFolderMissing(cwd));
+  });
+
   it("names the program that is not there", async () => {
     const launch = sandbox.wrap(["no-such-program"], { policy: WORKSPACE_WRITE, workspace, cwd: workspace, env: { PATH } });
     await expect(runCommand(launch).result).rejects.toEqual(new ProgramNotStarted("no-such-program", "No such file or directory"));

@@ -3,6 +3,7 @@ import type { AskedSettings } from "../../agent/askedSettings.js";
 import type { FileChange, FileChanges } from "../../exec/actions.js";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../exec/policies.js";
 import { isFields } from "../../lib/fields.js";
+import { LONGEST_PATH } from "../../lib/files/kernelFiles.js";
 import { type ThreadId, threadIdOf } from "../../lib/ids.js";
 import { REASONING_SUMMARIES, type ThreadSettings } from "../../threads/settings.js";
 
@@ -28,7 +29,9 @@ export const Words = z.string().check(z.minLength(1, "must not be empty"));
 export const ApprovalPolicyWord = z.enum(APPROVAL_POLICIES);
 const SandboxModeWord = z.enum(SANDBOX_MODES);
 export const SummaryWord = z.enum(REASONING_SUMMARIES);
-const AbsolutePath = z.string().check(z.startsWith("/", "must be an absolute path"));
+const AbsolutePath = z
+  .string()
+  .check(z.startsWith("/", "must be an absolute path"), z.maxLength(LONGEST_PATH, `must have at most ${LONGEST_PATH} characters`));
 
 /** Each is looked up on the disk before the request is judged. */
 const MOST_ROOTS = 64;

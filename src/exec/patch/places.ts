@@ -4,7 +4,7 @@ import { type FileHandle, lstat, mkdir, open, realpath, rmdir } from "node:fs/pr
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import type { MayRead } from "../../lib/files/guardedRead.js";
-import { isKernelPlace } from "../../lib/files/kernelFiles.js";
+import { isKernelPlace, LONGEST_PATH, pathTooLong } from "../../lib/files/kernelFiles.js";
 import { O_PATH } from "../../platform/paths.js";
 import { NotPatchable, orFail, PatchFailed } from "./errors.js";
 import type { PlannedFile } from "./plannedFiles.js";
@@ -115,6 +115,7 @@ async function isLink(target: string): Promise<boolean> {
 
 /** Folders that do not exist yet are named below the real path of their nearest existing parent. */
 async function realFolder(folder: string): Promise<string> {
+  if (folder.length > LONGEST_PATH) throw pathTooLong();
   try {
     return await realpath(folder);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { type CommandLimits, limitProcesses, withResourceLimits } from "../commandLimits.js";
 import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
 import { endAllAtOnce, sweepLeftovers } from "../killTree.js";
@@ -160,8 +160,17 @@ function launchFreely(command: ConfinedCommand, fullAccess: ProbedContainment): 
 
 function assertRunnable({ argv, cwd }: ConfinedCommand): void {
   if (!argv[0]) throw new ProgramNotStarted("the command", "it is empty");
-  const found = statSync(cwd, { throwIfNoEntry: false });
+  const found = statsOf(cwd);
   if (!found?.isDirectory()) throw new WorkingFolderMissing(cwd, { isOther: found !== undefined });
+}
+
+/** Undefined also for links in a circle, a path that is too long, and one without permission to look. */
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 function detailOf(probed: ProbedSandbox): string {

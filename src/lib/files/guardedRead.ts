@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath, statfs } from "node:fs/promises";
 import path from "node:path";
 import { errorCode } from "../errors.js";
-import { descriptorPath, isKernelFileSystem, isKernelPlace } from "./kernelFiles.js";
+import { descriptorPath, isKernelFileSystem, isKernelPlace, LONGEST_PATH, pathTooLong } from "./kernelFiles.js";
 import { ReadRefused } from "./readRefused.js";
 
 /** Decides about a path without links, whether it exists or not. */
@@ -48,6 +48,7 @@ const LONGEST_CHAIN = 40;
 
 /** The real path; for a missing file, the real path it would have. So the kind of refusal does not reveal whether a hidden file exists. */
 async function whereItLeads(file: string, links = 0): Promise<string> {
+  if (file.length > LONGEST_PATH) throw pathTooLong();
   try {
     return await realpath(file);
   } catch (error) {

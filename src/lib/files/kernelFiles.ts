@@ -1,5 +1,18 @@
 import { existsSync } from "node:fs";
+import os from "node:os";
 import path from "node:path";
+
+/**
+ * The kernel's own limit, in bytes: nothing can be opened by a longer path. Looking up each part of one would take minutes, and callers,
+ * models and repositories write paths.
+ */
+export const LONGEST_PATH = 4_096;
+
+/** The error that the kernel gives for a longer path. */
+export function pathTooLong(): Error {
+  const { ENAMETOOLONG } = os.constants.errno;
+  return Object.assign(new Error(`ENAMETOOLONG: a path has at most ${LONGEST_PATH} bytes`), { code: "ENAMETOOLONG", errno: -ENAMETOOLONG });
+}
 
 /** The kernel generates these files when they are read: environments with keys, memory, devices, files without end. */
 const KERNEL_FOLDERS = ["/proc", "/sys", "/dev"] as const;
