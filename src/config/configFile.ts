@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { describe, errorCode } from "../lib/errors.js";
@@ -47,7 +47,7 @@ export class ConfigFile {
   }
 
   #version(): string | undefined {
-    const stat = this.#reading(() => statSync(this.#path, { throwIfNoEntry: false }));
+    const stat = this.#reading(() => notPipe(statSync(this.#path, { throwIfNoEntry: false })));
     return stat && `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
   }
 
@@ -78,6 +78,12 @@ export class ConfigFile {
       });
     }
   }
+}
+
+/** Reading a pipe would wait for its writer. Throws for one. */
+export function notPipe<S extends Pick<Stats, "isFIFO"> | undefined>(stats: S): S {
+  if (stats?.isFIFO()) throw new Error("it is a pipe, not a file");
+  return stats;
 }
 
 /** Throws `ConfigInvalid` with file, line and column. */

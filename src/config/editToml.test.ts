@@ -14,6 +14,10 @@ describe("a key at the root", () => {
     ],
     ["a file without an end of line", "a = 1", 'a = 1\nmodel = "m"\n'],
     ["lines of Windows", "a = 1\r\n[b]\r\n", 'a = 1\r\nmodel = "m"\r\n[b]\r\n'],
+    ["before the tables, where no key is", "# mine\n[b]\nx = 1\n", 'model = "m"\n\n# mine\n[b]\nx = 1\n'],
+    ["before the tables, without an end of line", "[b]\nc.d = 1", 'model = "m"\n\n[b]\nc.d = 1'],
+    ["behind a byte order mark", '\uFEFFmodel = "old"\n', '\uFEFFmodel = "m"\n'],
+    ["behind a byte order mark, a new key", "\uFEFF[b]\nx = 1\n", '\uFEFFmodel = "m"\n\n[b]\nx = 1\n'],
     ["a quoted key", "\"model\" = 'old'\n", '"model" = "m"\n'],
     [
       "behind a list over several lines",
@@ -37,6 +41,11 @@ describe("a key of a profile", () => {
   it.each([
     ["a new table at the end", "a = 1\n", 'a = 1\n\n[profiles.fast]\nmodel = "m"\n'],
     ["in its table", "[profiles.fast]\n# why\nx = 1\n\n[other]\ny = 2\n", '[profiles.fast]\n# why\nx = 1\nmodel = "m"\n\n[other]\ny = 2\n'],
+    [
+      "beside a table below it",
+      "[profiles.fast.features]\nx = true\n",
+      '[profiles.fast.features]\nx = true\n\n[profiles.fast]\nmodel = "m"\n',
+    ],
     ["in a table without keys", "[profiles.fast]\n[other]\n", '[profiles.fast]\nmodel = "m"\n[other]\n'],
     ["beside dotted keys", "profiles.fast.x = 1\n[other]\n", 'profiles.fast.x = 1\nprofiles.fast.model = "m"\n[other]\n'],
     ["beside dotted keys of the table above", "[profiles]\nfast.x = 1\n", '[profiles]\nfast.x = 1\nfast.model = "m"\n'],

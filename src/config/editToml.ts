@@ -20,12 +20,15 @@ interface Statement {
   readonly table: readonly string[];
 }
 
+const BYTE_ORDER_MARK = "\uFEFF";
+
 /**
  * Sets string values in one table of a TOML text, or removes those that are undefined. Everything else is kept as written: comments, order,
  * blank lines. The result is parsed again and must have the intended meaning; otherwise the document is not changed. Throws
  * `ConfigNotEditable`, and the parser's error for invalid TOML.
  */
 export function withTexts(text: string, table: readonly string[], values: Readonly<Record<string, string | undefined>>): string {
+  if (text.startsWith(BYTE_ORDER_MARK)) return BYTE_ORDER_MARK + withTexts(text.slice(1), table, values);
   const before: unknown = parse(text);
   const wanted = Object.entries(values).reduce((tree, [key, value]) => withText(tree, [...table, key], value), before);
   const edited = Object.entries(values).reduce((edit, [key, value]) => withOne(edit, table, { key, value }), text);
@@ -63,7 +66,7 @@ function inserted(text: string, { statements, table, line }: Insertion): string 
   const newline = text.includes("\r\n") ? "\r\n" : "\n";
   const home =
     statements.findLast((one) => isDeepStrictEqual(one.table, table) && (one.value || one.path.length > 0)) ??
-    statements.findLast((one) => one.value && one.path.length > table.length && isDeepStrictEqual(one.path.slice(0, table.length), table));
+    statements.findLast((one) => one.value && one.table.length < table.length && isDeepStrictEqual(one.path.slice(0, table.length), table));
   if (home) {
     const ahead = text.slice(0, home.end);
     return `${ahead}${ahead.endsWith("\n") ? "" : newline}${line(home.table)}${newline}${text.slice(home.end)}`;

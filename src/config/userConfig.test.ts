@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   lstatSync,
@@ -15,6 +16,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { ConfigFile } from "./configFile.js";
 import { UserConfig } from "./userConfig.js";
 
 let codexHome: string;
@@ -105,4 +107,15 @@ it("does not change a broken file", async () => {
   writeFileSync(file(), "model = \n");
   await expect(new UserConfig({ codexHome }).setDefaultModel({ model: "m", effort: undefined })).rejects.toThrow(/config\.toml:1/);
   expect(readFileSync(file(), "utf8")).toBe("model = \n");
+});
+
+it("does not wait for the writer of a pipe", async () => {
+  execFileSync("mkfifo", [file()]);
+  const config = new UserConfig({ codexHome });
+  await expect(config.read()).rejects.toThrow("it is a pipe, not a file");
+  await expect(config.setDefaultModel({ model: "m", effort: undefined })).rejects.toThrow("it is a pipe, not a file");
+  expect(() => new ConfigFile(file(), { home: codexHome }).read()).toThrow("it is a pipe, not a file");
+  rmSync(file());
+  await config.setDefaultModel({ model: "m", effort: undefined });
+  expect(readFileSync(file(), "utf8")).toBe('model = "m"\n');
 });

@@ -3,7 +3,7 @@ import { constants, promises, readFileSync, renameSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, describe, errorCode } from "../lib/errors.js";
-import { parseConfig } from "./configFile.js";
+import { notPipe, parseConfig } from "./configFile.js";
 import { withTexts } from "./editToml.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 
@@ -75,6 +75,7 @@ function profileIn({ profile }: ConfigTree): string | undefined {
 
 async function textOf(file: string): Promise<string | undefined> {
   try {
+    notPipe(await promises.stat(file));
     return await promises.readFile(file, "utf8");
   } catch (error) {
     if (errorCode(error) === "ENOENT") return undefined;
