@@ -89,6 +89,27 @@ it("answers an interrupt after listeners know of the aborted turn, and at once i
   });
 });
 
+it("processes what is sent to a conversation in order, without waiting for answers: an interrupt leaves later messages alone", async () => {
+  await using agent = new MemoryAgent();
+  await using client = frontEnd(agent);
+  const { conversationId } = await resultOf(client, "newConversation", {});
+  await resultOf(client, "addConversationListener", { conversationId });
+  const say = (...lines: readonly string[]) => client.request("sendUserMessage", { conversationId, items: text(...lines) });
+  const interrupt = () => client.request("interruptConversation", { conversationId });
+  await say("!hang");
+  const answers = await Promise.all([interrupt(), say("!hang"), interrupt(), interrupt(), say("!say after")]);
+  expect([answers[0], answers[2], answers[3], answers[4]].map((answer) => answer?.["result"])).toEqual([
+    { abortReason: "interrupted" },
+    { abortReason: "interrupted" },
+    { abortReason: "interrupted" },
+    {},
+  ]);
+  expect(await untilEvent(client, conversationId, "agent_message")).toMatchObject({ message: "after" });
+  await untilEvent(client, conversationId, "task_complete");
+  const types = eventsOf(client, conversationId).map(({ type }) => type);
+  expect(types.lastIndexOf("turn_aborted")).toBeLessThan(types.lastIndexOf("user_message"));
+});
+
 it("gives a running turn further messages, and begins another turn for other settings", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
@@ -213,6 +234,31 @@ it("keeps a question for later listeners after its client has gone", async () =>
   expect(existsSync(`${agent.folder}/later.txt`)).toBe(true);
 });
 
+it("leaves a question with a client that removes its listener, until somebody decides it", async () => {
+  await using agent = new MemoryAgent();
+  await using one = frontEnd(agent);
+  await using other = frontEnd(agent);
+  const { conversationId } = await resultOf(one, "newConversation", {
+    cwd: agent.folder,
+    approvalPolicy: "untrusted",
+    sandbox: "workspace-write",
+  });
+  const { subscriptionId } = await resultOf(one, "addConversationListener", { conversationId });
+  await resultOf(other, "addConversationListener", { conversationId });
+  await resultOf(one, "sendUserMessage", { conversationId, items: text("!shell touch yes.txt", "!say done") });
+  const [asked, question] = await Promise.all(
+    [one, other].map((client) => client.until(() => client.received.find(({ method }) => method === "execCommandApproval"))),
+  );
+  await resultOf(one, "removeConversationListener", { subscriptionId });
+  expect(await errorOf(one, "removeConversationListener", { subscriptionId })).toMatchObject({ code: -32600 });
+  const heard = eventsOf(one, conversationId).length;
+  other.send({ jsonrpc: "2.0", id: question?.["id"], result: { decision: "denied" } });
+  await untilEvent(other, conversationId, "task_complete");
+  const withdrawn = await one.until(() => one.received.find(({ method }) => method === "notifications/cancelled"));
+  expect(valueAt(withdrawn, "params.requestId")).toBe(asked?.["id"]);
+  expect(eventsOf(one, conversationId)).toHaveLength(heard);
+});
+
 it("ends the turn when a client answers abort", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
@@ -288,7 +334,7 @@ it("answers a request that cannot be served with an error that says why", async 
     message: expect.stringContaining("error deriving config: config profile `nope` not found"),
   });
   expect(await errorOf(client, "noSuchMethod", {})).toMatchObject({ code: -32601, message: "method not found: noSuchMethod" });
-  expect(await errorOf(client, "resources/list", {})).toMatchObject({ code: -32601 });
+  expect(await errorOf(client, "resources/list", {})).toMatchObject({ code: -32601, message: "method not found: resources/list" });
 });
 
 it("offers none of these methods in the set codex-original", async () => {

@@ -54,20 +54,21 @@ export class ApprovalRequests {
     this.#parts = parts;
   }
 
-  /** Asks the client once, even if several of its listeners see the question. */
-  consider(request: ApprovalRequest, turn: TurnKey): void {
+  /** Asks the client once, even if several of its listeners see the question. Returns whether this call asked it. */
+  consider(request: ApprovalRequest, turn: TurnKey): boolean {
     const { agent, caller, asked } = this.#parts;
     const { subject } = request;
-    if (this.#open.has(request.id) || !hasScope(caller, "call")) return;
+    if (this.#open.has(request.id) || !hasScope(caller, "call")) return false;
     // The protocol of September 2025 has no forms.
     if (subject.kind === "form") {
       if (asked.isBegunHere(turn)) agent.mustAsk(request, { canAnswer: false, askAnyway: false });
-      return;
+      return false;
     }
     const abort = new AbortController();
     this.#open.set(request.id, abort);
     asked.enter(request.id);
     this.#asking.start(`approval ${request.id}`, () => this.#ask(request, { subject, turn, signal: abort.signal }));
+    return true;
   }
 
   /** The question was decided, or its turn has ended. */

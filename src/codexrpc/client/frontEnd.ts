@@ -33,6 +33,14 @@ export interface FrontEndParts {
   readonly closed: (frontEnd: FrontEnd) => void;
 }
 
+/** The messages to one conversation that have not started a turn yet, one after another. */
+interface Line {
+  /** The end of the last one. Never rejects. */
+  readonly last: Promise<unknown>;
+  /** Withdraws all of them. */
+  readonly abort: AbortController;
+}
+
 /** One client of this surface: its listeners, and its messages that have not started a turn yet. */
 export class FrontEnd implements MethodClient {
   readonly #parts: FrontEndParts;
@@ -41,8 +49,8 @@ export class FrontEnd implements MethodClient {
   readonly #listening = new Tasks(() => undefined);
   /** The feed's position when a conversation was created, until its first listener. */
   readonly #unheard = new Map<ThreadId, string>();
-  /** Messages to a conversation that have not started a turn yet, in order. */
-  readonly #sending = new Map<ThreadId, { last: Promise<unknown>; readonly abort: AbortController }>();
+  /** What was sent to each conversation and is not through yet. */
+  readonly #sending = new Map<ThreadId, Line>();
   #isClosed = false;
 
   constructor(parts: FrontEndParts) {
@@ -114,16 +122,19 @@ export class FrontEnd implements MethodClient {
     // The response goes first: earlier events would belong to a subscription that the client does not know yet.
     this.#listening.start(`listener ${id}`, async () => {
       await new Promise((resolve) => setImmediate(resolve));
-      await listener.run(batches);
+      try {
+        await listener.run(batches);
+      } finally {
+        this.#listeners.delete(id);
+      }
     });
     return id;
   }
 
   unlisten(id: string): void {
     const listener = this.#listeners.get(id.toLowerCase());
-    if (!listener) throw notFound("subscription", id);
-    this.#listeners.delete(id.toLowerCase());
-    listener.stop();
+    if (!listener || listener.isMuted) throw notFound("subscription", id);
+    listener.mute();
   }
 
   turnEndSent({ threadId, key }: Pick<Turn, "threadId" | "key">): Promise<unknown> {
@@ -139,17 +150,23 @@ export class FrontEnd implements MethodClient {
       const turn = await begin({ ...ask, signal });
       if (turn) this.#parts.asked.begun(turn.key, turn.outcome);
     });
-    const entry = { last: sent.catch(() => undefined), abort };
-    this.#sending.set(threadId, entry);
-    void entry.last.then(() => {
-      if (this.#sending.get(threadId) === entry) this.#sending.delete(threadId);
-    });
+    this.#keepLine(threadId, { last: sent.catch(() => undefined), abort });
     await sent;
   }
 
-  takeBack(threadId: ThreadId): void {
-    this.#sending.get(threadId)?.abort.abort(new CallCancelled());
-    this.#sending.delete(threadId);
+  async halt(threadId: ThreadId, stop: (withdrawn: Promise<unknown>) => Promise<void>): Promise<void> {
+    const before = this.#sending.get(threadId);
+    before?.abort.abort(new CallCancelled());
+    const stopped = stop(before?.last ?? Promise.resolve());
+    this.#keepLine(threadId, { last: stopped.catch(() => undefined), abort: new AbortController() });
+    await stopped;
+  }
+
+  #keepLine(threadId: ThreadId, line: Line): void {
+    this.#sending.set(threadId, line);
+    void line.last.then(() => {
+      if (this.#sending.get(threadId) === line) this.#sending.delete(threadId);
+    });
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import type { FollowedBatch } from "../../agent/threadFollower.js";
 import type { ApprovalId } from "../../approvals/model.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
-import type { ThreadId, TurnKey } from "../../lib/ids.js";
+import type { ThreadId, TurnId, TurnKey } from "../../lib/ids.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { isTurnEnd } from "../../threads/turn.js";
@@ -21,10 +21,11 @@ export class Listener {
   readonly threadId: ThreadId;
   readonly #parts: ListenerParts;
   readonly #stop = new AbortController();
-  /** The open questions of the current turn. */
+  /** The open questions of the current turn that the client was asked for this listener. */
   readonly #questions = new Set<ApprovalId>();
   readonly #awaited = new Map<TurnKey, Deferred<void>>();
   #isOver = false;
+  #isMuted = false;
 
   constructor(parts: ListenerParts) {
     this.threadId = parts.threadId;
@@ -35,6 +36,11 @@ export class Listener {
     return this.#stop.signal;
   }
 
+  /** It was removed, and only waits for its open questions. */
+  get isMuted(): boolean {
+    return this.#isMuted;
+  }
+
   /** Runs until it is stopped. Waits for a slow client: unread events stay in the turn's log. */
   async run(batches: AsyncIterable<FollowedBatch>): Promise<void> {
     try {
@@ -42,8 +48,7 @@ export class Listener {
         const settled = new Set(events.flatMap((event) => (event.type === "approvalDecided" ? [event.id] : [])));
         for (const event of events) {
           if (this.signal.aborted) return;
-          for (const { method, params, about } of eventNotifications(event, { threadId: this.threadId, turnId: turn.id }, this.#parts))
-            this.#parts.peer.notify(method, params, about);
+          if (!this.#isMuted) this.#tell(event, turn.id);
           this.#follow(event, { turn: turn.key, settled });
           const congestion = this.#parts.peer.congested();
           if (congestion) await congestion;
@@ -63,15 +68,25 @@ export class Listener {
     return waiting.promise;
   }
 
+  /** Sends nothing more. A question that the client was asked stays open until it is decided: nobody else would withdraw it. */
+  mute(): void {
+    this.#isMuted = true;
+    if (this.#questions.size === 0) this.stop();
+  }
+
   stop(): void {
     this.#stop.abort(new Error("the listener was removed"));
   }
 
+  #tell(event: ThreadEvent, turnId: TurnId): void {
+    for (const { method, params, about } of eventNotifications(event, { threadId: this.threadId, turnId }, this.#parts))
+      this.#parts.peer.notify(method, params, about);
+  }
+
   #follow(event: ThreadEvent, { turn, settled }: { readonly turn: TurnKey; readonly settled: ReadonlySet<ApprovalId> }): void {
     const { approvals } = this.#parts;
-    if (event.type === "approvalRequested" && !settled.has(event.request.id)) {
-      this.#questions.add(event.request.id);
-      approvals.consider(event.request, turn);
+    if (event.type === "approvalRequested" && !settled.has(event.request.id) && !this.#isMuted) {
+      if (approvals.consider(event.request, turn)) this.#questions.add(event.request.id);
     }
     if (event.type === "approvalDecided") this.#settle(event.id);
     if (!isTurnEnd(event)) return;
@@ -83,5 +98,6 @@ export class Listener {
   #settle(id: ApprovalId): void {
     this.#questions.delete(id);
     this.#parts.approvals.withdraw(id);
+    if (this.#isMuted && this.#questions.size === 0) this.stop();
   }
 }

@@ -70,7 +70,8 @@ export const sendUserMessage = defineMethod({
     { id: 5, result: {} },
   ],
   async call({ conversationId, items }, { agent, ask, client }) {
-    await client.send(conversationId, ask, (sending) => agent.say(sending, conversationId, inputOf(items)));
+    const input = inputOf(items);
+    await client.send(conversationId, ask, (sending) => agent.say(sending, conversationId, input));
     return {};
   },
 });
@@ -111,7 +112,8 @@ export const sendUserTurn = defineMethod({
     { id: 6, result: {} },
   ],
   async call({ conversationId, items, ...change }, { agent, ask, client }) {
-    await client.send(conversationId, ask, (sending) => agent.say(sending, conversationId, inputOf(items), change));
+    const input = inputOf(items);
+    await client.send(conversationId, ask, (sending) => agent.say(sending, conversationId, input, change));
     return {};
   },
 });
@@ -125,7 +127,7 @@ export const interruptConversation = defineMethod({
   params: z.object({ conversationId: ConversationId }),
   about:
     "Interrupts the running turn of a conversation and the queued ones. The response is sent when they have ended, after the events for the client's own listeners; " +
-    "immediately if no turn runs.",
+    "immediately if no turn runs. A message that was sent before it and has not started a turn is withdrawn; one that was sent after it starts its turn.",
   answers: "`abortReason`: always `interrupted`.",
   errors: [NOT_FOUND],
   example: [
@@ -185,20 +187,33 @@ export const removeConversationListener = defineMethod({
   },
 });
 
-/** Returns when no turn runs any more and this client's listeners have reported it. Throws `ThreadNotFound`. */
+/** How long an interrupt waits for messages that it withdrew: one may still have started a turn. */
+const WITHDRAWING_MS = 2_000;
+
+/**
+ * Returns when no turn runs any more and this client's listeners have reported it. Messages that the client sent before are withdrawn;
+ * those it sends later are not. Throws `ThreadNotFound`.
+ */
 export async function interrupt(id: ThreadId, { agent, ask, client }: MethodContext): Promise<void> {
-  const turns = await agent.runningTurns(ask, id);
-  const told = turns.map((turn) => client.turnEndSent(turn));
-  client.takeBack(id);
-  // `read` throws if the conversation does not exist.
-  if (!(await agent.interrupt(ask, id))) await agent.read(ask, id);
-  await Promise.all(turns.map(({ outcome }) => outcome));
+  const told: Promise<unknown>[] = [];
+  const stopTurns = async () => {
+    const turns = await agent.runningTurns(ask, id);
+    told.push(...turns.map((turn) => client.turnEndSent(turn)));
+    // `read` throws if the conversation does not exist.
+    if (!(await agent.interrupt(ask, id))) await agent.read(ask, id);
+    await Promise.all(turns.map(({ outcome }) => outcome));
+  };
+  await client.halt(id, async (withdrawn) => {
+    await Promise.all([stopTurns(), endsWithin(WITHDRAWING_MS, withdrawn)]);
+    if ((await agent.runningTurns(ask, id)).length > 0) await stopTurns();
+  });
   await endsWithin(TELLING_MS, Promise.all(told));
 }
 
 function inputOf(items: readonly InputPiece[]): SaidInput {
-  const texts = items.flatMap((item) => ("text" in item ? [item.text] : []));
-  return { text: texts.join("\n"), pictures: items.flatMap(picturesIn) };
+  const text = items.flatMap((item) => ("text" in item ? [item.text] : [])).join("\n");
+  const pictures = items.flatMap(picturesIn);
+  return { text, pictures };
 }
 
 function picturesIn(item: InputPiece): NonNullable<SaidInput["pictures"]> {

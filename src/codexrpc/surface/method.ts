@@ -20,10 +20,13 @@ export interface MethodClient {
   unlisten(subscription: string): void;
   /** Resolves when all its listeners on a conversation have sent the end of a turn. */
   turnEndSent(turn: Pick<Turn, "threadId" | "key">): Promise<unknown>;
-  /** Messages to one conversation are delivered in order. An interrupt withdraws those that have not started. */
+  /** Messages to one conversation are delivered in order. `halt` withdraws those that have not started. */
   send(id: ThreadId, ask: Ask, begin: (ask: Ask) => Promise<Turn | undefined>): Promise<void>;
-  /** Withdraws the messages to a conversation that have not started. */
-  takeBack(id: ThreadId): void;
+  /**
+   * Withdraws the messages to a conversation that have not started a turn, and calls `stop` at once; its argument settles when they are
+   * withdrawn. Messages that are sent later wait until `stop` has ended.
+   */
+  halt(id: ThreadId, stop: (withdrawn: Promise<unknown>) => Promise<void>): Promise<void>;
 }
 
 /** What a method works with. */
