@@ -335,6 +335,36 @@ it("answers a request that cannot be served with an error that says why", async 
   });
   expect(await errorOf(client, "noSuchMethod", {})).toMatchObject({ code: -32601, message: "method not found: noSuchMethod" });
   expect(await errorOf(client, "resources/list", {})).toMatchObject({ code: -32601, message: "method not found: resources/list" });
+  expect(await errorOf(client, "newConversation", { cwd: "/no/such/folder" })).toMatchObject({
+    code: -32600,
+    data: { code: "cwd_unusable" },
+  });
+  const { conversationId } = await resultOf(client, "newConversation", {});
+  expect(await errorOf(client, "sendUserMessage", { conversationId, items: text(" ", "") })).toMatchObject({
+    code: -32602,
+    message: "`items`: must have a text that is not blank, or an image",
+  });
+});
+
+it("names what serves the purpose of methods that other interfaces of Codex have", async () => {
+  await using agent = new MemoryAgent();
+  await using client = frontEnd(agent);
+  for (const [method, instead] of [
+    ["thread/start", "newConversation"],
+    ["turn/start", "sendUserTurn"],
+    ["command/exec", "execOneOffCommand"],
+    ["getConversationSummary", "listConversations"],
+  ])
+    expect(await errorOf(client, String(method), {})).toEqual({
+      code: -32601,
+      message: `method not found: ${method} is served by Codex's app-server only. Use ${instead} here.`,
+      data: { method, instead },
+    });
+  expect(await errorOf(client, "thread/goal/set", {})).toEqual({
+    code: -32601,
+    message: "method not found: thread/goal/set is served by Codex's app-server only. Start `codex app-server` for it.",
+    data: { method: "thread/goal/set" },
+  });
 });
 
 it("offers none of these methods in the set codex-original", async () => {

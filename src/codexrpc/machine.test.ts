@@ -185,7 +185,9 @@ it("names the server and the client of the session", async () => {
   await using client = frontEnd(agent);
   expect(await resultOf(client, "getUserAgent")).toEqual({ userAgent: expect.stringMatching(/^codex_mcpd\/\S+ \(.*\) xterm$/) });
   await client.initialize("2025-06-18", "probe");
-  expect(await resultOf(client, "getUserAgent")).toEqual({ userAgent: expect.stringMatching(/ xterm \(probe; 1\.0\.0\)$/) });
+  // A method without parameters takes any.
+  for (const params of [undefined, null, {}, [], "x", { other: 1 }])
+    expect(await resultOf(client, "getUserAgent", params)).toEqual({ userAgent: expect.stringMatching(/ xterm \(probe; 1\.0\.0\)$/) });
 });
 
 it("requires the scope manage for files and settings of the server", async () => {

@@ -3,14 +3,14 @@ import type { Agent, Ask } from "../../agent/agent.js";
 import { checkScope } from "../../agent/caller.js";
 import { CallCancelled } from "../../agent/errors.js";
 import { beginCallTrail } from "../../agent/watch/turnWatch.js";
-import { methodNotFound, RPC, RpcError } from "../../jsonrpc/errors.js";
+import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import type { IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { Tasks } from "../../lib/promises.js";
 import type { Telemetry } from "../../observability/telemetry.js";
 import type { Turn } from "../../threads/turn.js";
 import type { CodexMethod, MethodClient } from "../surface/method.js";
-import { asRefusal, notFound } from "../surface/refusals.js";
+import { asRefusal, noSuchMethod, notFound } from "../surface/refusals.js";
 import { ApprovalRequests, type AskedClients } from "./approvalRequests.js";
 import { Listener } from "./listener.js";
 
@@ -73,7 +73,7 @@ export class FrontEnd implements MethodClient {
   async answer({ id, method: name, params, signal }: IncomingRequest): Promise<unknown> {
     const { agent, telemetry, caller, methods } = this.#parts;
     const method = methods.get(name);
-    if (!method) throw methodNotFound(name);
+    if (!method) throw noSuchMethod(name);
     const trail = beginCallTrail(name, { requestId: id, caller, signal, isMethod: true }, telemetry);
     let beganTurn = false;
     const watchTurn = (turn: Turn) => {

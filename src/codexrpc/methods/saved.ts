@@ -19,7 +19,7 @@ export const listConversations = defineMethod({
   params: z.object({ pageSize: optional(z.int().check(z.nonnegative())), cursor: optional(z.string()) }),
   about:
     "A page of the saved conversations that the caller may use, newest first, without archived ones. The default `pageSize` is 25, the maximum 100. A cursor is valid for the caller " +
-    "that got it, as long as the server runs; its format may change.",
+    "that got it, also after a restart of the server; its format may change.",
   answers:
     "`items` of `conversationId`, `path`, `preview` (the start of the first user message, on one line) and `timestamp`; `nextCursor` if there are more.",
   errors: ["`-32600` `invalid cursor: {cursor}`", "`-32603` `failed to list conversations: …`"],
@@ -183,7 +183,7 @@ export const archiveConversation = defineMethod({
     { id: 4, result: {} },
   ],
   async call({ conversationId, rolloutPath }, context) {
-    await checkArchivable(conversationId, rolloutPath, context);
+    await failing("failed to archive conversation", checkArchivable(conversationId, rolloutPath, context));
     await endsWithin(STOP_MS, interrupt(conversationId, context));
     await failing("failed to archive conversation", context.agent.archive(context.ask, conversationId));
     return {};

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { SaidInput } from "../../agent/agent.js";
+import { invalidParams } from "../../jsonrpc/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { endsWithin } from "../../lib/promises.js";
 import type { MethodContext } from "../surface/method.js";
@@ -213,6 +214,7 @@ export async function interrupt(id: ThreadId, { agent, ask, client }: MethodCont
 function inputOf(items: readonly InputPiece[]): SaidInput {
   const text = items.flatMap((item) => ("text" in item ? [item.text] : [])).join("\n");
   const pictures = items.flatMap(picturesIn);
+  if (text.trim() === "" && pictures.length === 0) throw invalidParams("`items`: must have a text that is not blank, or an image");
   return { text, pictures };
 }
 

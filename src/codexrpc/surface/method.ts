@@ -60,13 +60,17 @@ interface MethodDefinition<P extends z.ZodMiniObject> extends Omit<CodexMethod, 
   call(params: z.output<P>, context: MethodContext): Promise<unknown>;
 }
 
-/** Parameters are checked before `call`: unknown fields are ignored, and null counts as absent. Throws `invalidParams`. */
+/**
+ * Parameters are checked before `call`: unknown fields are ignored, and null counts as absent. A method without parameters ignores whatever
+ * it is given, as Codex did. Throws `invalidParams`.
+ */
 export function defineMethod<P extends z.ZodMiniObject>(definition: MethodDefinition<P>): CodexMethod {
   const { name, params: schema } = definition;
+  const takesNothing = Object.keys(schema.def.shape).length === 0;
   return {
     ...definition,
     async call(params, context) {
-      const checked = schema.safeParse(params ?? {}, { error: localeError });
+      const checked = schema.safeParse(takesNothing ? {} : (params ?? {}), { error: localeError });
       if (!checked.success) throw invalidParams(`${name}: ${complaint(checked.error)}`);
       return definition.call(checked.data, context);
     },

@@ -1,5 +1,5 @@
 import { CallCancelled, InvalidArguments, ServerBusy, SettingsInvalid } from "../../agent/errors.js";
-import { RPC, RpcError } from "../../jsonrpc/errors.js";
+import { methodNotFound, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { AppError, describe } from "../../lib/errors.js";
 import { InvalidCursor, NothingToStop, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../threads/errors.js";
 
@@ -9,7 +9,9 @@ const CALLERS_OWN: ReadonlySet<string> = new Set([
   "scope_missing",
   "inside_turn",
   "not_offered",
-  "folder_not_named",
+  "cwd_not_named",
+  "cwd_unusable",
+  "effort_not_offered",
   "picture_refused",
   "record_refused",
 ]);
@@ -51,6 +53,46 @@ export async function failing<T>(what: string, work: Promise<T>): Promise<T> {
     if (error instanceof StorageFailed) throw new RpcError(RPC.internalError, `${what}: ${describe(error)}`, { code: error.code });
     throw refusal;
   }
+}
+
+/** Methods of other interfaces of Codex that a front end may try, and what serves the purpose here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  "thread/start": "newConversation",
+  "thread/resume": "resumeConversation",
+  "thread/list": "listConversations",
+  "thread/archive": "archiveConversation",
+  "thread/unarchive": "resumeConversation",
+  "thread/unsubscribe": "removeConversationListener",
+  "thread/fork": "the tool codex-manage",
+  "thread/compact/start": "the tool codex-manage",
+  "thread/read": "the tool codex-threads",
+  "turn/start": "sendUserTurn",
+  "turn/steer": "sendUserMessage",
+  "turn/interrupt": "interruptConversation",
+  "review/start": "the tool codex-review",
+  "model/list": "the tool codex-models",
+  "account/read": "getAuthStatus",
+  "account/login/start": "loginChatGpt or loginApiKey",
+  "account/login/cancel": "cancelLoginChatGpt",
+  "account/logout": "logoutChatGpt",
+  "config/read": "getUserSavedConfig",
+  "config/value/write": "setDefaultModel",
+  "config/batchWrite": "setDefaultModel",
+  "command/exec": "execOneOffCommand",
+  forkConversation: "the tool codex-manage",
+  getConversationSummary: "listConversations",
+};
+
+/** Names what to use instead, for a method that another interface of Codex has. */
+export function noSuchMethod(method: string): RpcError {
+  const instead = Object.hasOwn(ELSEWHERE, method) ? ELSEWHERE[method] : undefined;
+  const isElsewhere = instead !== undefined || method.includes("/") || method === "fuzzyFileSearch";
+  if (!isElsewhere) return methodNotFound(method);
+  const remedy = instead === undefined ? "Start `codex app-server` for it" : `Use ${instead} here`;
+  return new RpcError(RPC.methodNotFound, `method not found: ${method} is served by Codex's app-server only. ${remedy}.`, {
+    method,
+    ...(instead !== undefined && { instead }),
+  });
 }
 
 export function notFound(what: "subscription" | "login id", id: string): RpcError {

@@ -53,6 +53,11 @@ export interface SessionParts {
   readonly requestsInFlight?: number | undefined;
 }
 
+/** A client that probes MCP methods loads no further ones: all but two contain a slash. Those below are of Codex's app-server. */
+function isOfMcp(method: string): boolean {
+  return method.includes("/") && !/^(?:thread|turn|review|account|config|command|model)\//.test(method);
+}
+
 const NOTHING = new JsonText({});
 
 /** The methods of the era with sessions. */
@@ -143,9 +148,7 @@ export class Session {
 
   #answerFurther(request: IncomingRequest): Promise<unknown> {
     const { furtherMethods, tools } = this.parts;
-    // All MCP method names but two contain a slash, and none of the further methods does. A client that probes MCP methods therefore loads
-    // nothing.
-    if (!furtherMethods || tools.asRecorded || request.method.includes("/")) throw methodNotFound(request.method);
+    if (!furtherMethods || tools.asRecorded || isOfMcp(request.method)) throw methodNotFound(request.method);
     this.#further ??= furtherMethods(this);
     return this.#further.then((further) => further.answer(request));
   }
