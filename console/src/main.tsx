@@ -6,7 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiFailure } from "./api/requests.js";
 import { App } from "./app.js";
-import { codeInAddress, logInWithCode } from "./state/login.js";
+import { codeInAddress, hasCode, logInWithCode } from "./state/login.js";
 import { route, routeOf } from "./state/route.js";
 
 const MOST_RETRIES = 3;
@@ -21,6 +21,9 @@ const queries = new QueryClient({
     },
   },
 });
+
+// The printed address may be pasted into an open tab: only its fragment changes then, and the browser loads nothing.
+window.addEventListener("hashchange", () => hasCode() && location.reload());
 
 const code = codeInAddress();
 route.set(routeOf(location.hash));

@@ -75,6 +75,20 @@ describe.skipIf(isWithoutBrowser())("a server with tokens", () => {
     await second.page.getByRole("button", { name: "Log in" }).waitFor();
   });
 
+  it("logs in with an address that is pasted into an open tab, and keeps no code in it", async () => {
+    await using visitor = await Visitor.at(browser, `${server.origin}/console/`);
+    const { page } = visitor;
+    await page.getByRole("button", { name: "Log in" }).waitFor();
+    await page.goto(`${server.origin}/console/#code=not-a-code`);
+    await page.getByText("it was already used").waitFor();
+    expect(page.url()).not.toContain("code");
+    await page.goto(String(valueAt(await asOperator("/login/codes"), "address")));
+    await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
+    expect(page.url()).not.toContain("code");
+    await page.goBack();
+    expect(page.url()).not.toContain("code");
+  });
+
   it("shows no buttons to a token without the scope `call`, and says why", async () => {
     const cwd = stage.workspace;
     const prompt = "!shell touch watched.txt\n!say done";

@@ -2,11 +2,18 @@ import { ApiFailure, apiUrl, failureOf, reached, request } from "../api/requests
 
 /** Removes the one-time code from the page's address and history, and returns it. */
 export function codeInAddress(): string | undefined {
-  const inHash = new URLSearchParams(location.hash.replace(/^#\/?\??/, "")).get("code");
-  const code = inHash ?? new URLSearchParams(location.search).get("code");
-  if (!code) return undefined;
-  history.replaceState(null, "", location.pathname);
+  const code = shownCode();
+  if (code !== undefined) history.replaceState(null, "", location.pathname);
   return code;
+}
+
+export function hasCode(): boolean {
+  return shownCode() !== undefined;
+}
+
+function shownCode(): string | undefined {
+  const inHash = new URLSearchParams(location.hash.replace(/^#\/?\??/, "")).get("code");
+  return (inHash ?? new URLSearchParams(location.search).get("code")) || undefined;
 }
 
 /** Throws `ApiFailure`. Afterwards the browser has a cookie. */
