@@ -111,6 +111,30 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await page.locator(".item-userMessage", { hasText: "Also say this" }).waitFor();
   });
 
+  it("keeps what was typed and not sent while other pages are shown", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!say ready", { cwd });
+    const reply = page.getByPlaceholder("Reply");
+    await reply.fill("half a sentence");
+    await visitor.goTo("new");
+    const prompt = page.getByLabel("What should the agent do?");
+    // What was sent is no draft.
+    expect(await prompt.inputValue()).toBe("");
+    await prompt.fill("later");
+    await visitor.goTo("inbox");
+    await page.goBack();
+    expect(await prompt.inputValue()).toBe("later");
+    await page.goBack();
+    expect(await reply.inputValue()).toBe("half a sentence");
+    await reply.fill("!say a whole one");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("a whole one", { exact: true }).waitFor();
+    await visitor.goTo("inbox");
+    await page.goBack();
+    expect(await reply.inputValue()).toBe("");
+  });
+
   it("is served by the server itself, and opened by the address that it printed", async () => {
     const address =
       stage.server.running.errorLines.map((line) => /console at (\S+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? "";

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type KeyboardEvent, useId, useState } from "react";
+import { type KeyboardEvent, useId } from "react";
 import { request } from "../api/requests.js";
+import { useDraft } from "../state/drafts.js";
 import { THREAD, THREADS } from "../state/queries.js";
 import { Trouble } from "./trouble.js";
 
@@ -14,7 +15,7 @@ const SEND_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘ Enter" : "C
 /** The box for a reply or, while a turn runs, for further instructions to it. */
 export function Composer({ threadId, isRunning }: ComposerProps) {
   const id = useId();
-  const [text, setText] = useState("");
+  const [text, setText] = useDraft(threadId);
   const queries = useQueryClient();
   const send = useMutation({
     mutationFn: (way: "turn" | "steer") =>

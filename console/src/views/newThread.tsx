@@ -5,6 +5,7 @@ import type { NewThreadBody, TurnStart as StartedTurn } from "../../../src/api/s
 import { request } from "../api/requests.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { usePageTitle } from "../state/attention.js";
+import { useDraft } from "../state/drafts.js";
 import { THREADS, useMayCall, useMe, useModels, useProjects } from "../state/queries.js";
 import { goTo, threadHref } from "../state/route.js";
 import { Trouble } from "./trouble.js";
@@ -35,10 +36,12 @@ export function NewThread() {
   const { data: me } = useMe();
   const mayCall = useMayCall();
   const [model, setModel] = useState("");
+  const [prompt, setPrompt] = useDraft("new");
   const ids = useId();
   const start = useMutation({
     mutationFn: (body: Body) => request<z.infer<typeof StartedTurn>>("threads", { method: "POST", body }),
     onSuccess({ thread }) {
+      setPrompt("");
       void queries.invalidateQueries({ queryKey: [THREADS] });
       goTo(threadHref(thread.id));
     },
@@ -64,6 +67,8 @@ export function NewThread() {
             name="prompt"
             rows={6}
             required
+            value={prompt}
+            onChange={({ target }) => setPrompt(target.value)}
             aria-keyshortcuts="Control+Enter"
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();

@@ -1,0 +1,11 @@
+import { Signal, useSignal } from "./signal.js";
+
+/** What was typed and not sent, by place. Kept while other pages are shown, until the tab is closed or reloaded. */
+const drafts = new Map<string, Signal<string>>();
+
+/** The text of a field, which outlives the page that shows the field. */
+export function useDraft(place: string): readonly [text: string, setText: (text: string) => void] {
+  const draft = drafts.get(place) ?? new Signal("");
+  drafts.set(place, draft);
+  return [useSignal(draft), (text) => draft.set(text)];
+}
