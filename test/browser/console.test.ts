@@ -9,6 +9,9 @@ import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.
 /** An update of two lines, as a model writes it. */
 const PATCH = "!rawpatch *** Begin Patch\\n*** Update File: greeting.txt\\n@@\\n hello\\n-old world\\n+new world\\n end\\n*** End Patch";
 
+/** How long the first paint may take. Quiet machines need a quarter of it. */
+const MOST_PAINT_MS = 1_000;
+
 describe.skipIf(isWithoutBrowser())("the console", () => {
   let stage: ConsoleStage;
   let cwd: string;
@@ -135,6 +138,17 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await reply.inputValue()).toBe("");
   });
 
+  it("offers the way to the end only while there is one", async () => {
+    await using visitor = await stage.come({ viewport: { width: 1280, height: 480 } });
+    const { page } = visitor;
+    await visitor.start("!shell seq 40; false\n!say after the numbers", { cwd, policy: "never" });
+    await page.getByText("completed", { exact: true }).waitFor();
+    await page.getByRole("log").evaluate((box) => box.scrollTo({ top: 0 }));
+    await page.getByRole("button", { name: "To the end" }).waitFor();
+    await page.getByRole("article", { name: "Command" }).locator("summary").click();
+    await page.getByRole("button", { name: "To the end" }).waitFor({ state: "detached" });
+  });
+
   it("is served by the server itself, and opened by the address that it printed", async () => {
     const address =
       stage.server.running.errorLines.map((line) => /console at (\S+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? "";
@@ -149,6 +163,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     const bytes = await Promise.all(loaded);
     expect(bytes.length).toBeGreaterThan(2);
     expect(bytes.reduce((sum, each) => sum + each)).toBeLessThan(300_000);
+    expect(await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")).toBeLessThan(MOST_PAINT_MS);
     // The code is removed from the address and from the history.
     expect(page.url()).not.toContain("code");
     await page.getByRole("link", { name: "Doctor" }).click();

@@ -39,9 +39,8 @@ export function Reasoning({ item: { summary, content, status } }: { readonly ite
   return (
     <details className="act">
       <summary>
-        <span className="gist">
-          {status === "running" ? "Thinking" : "Thought"}: {visibleLine(first).slice(0, LONGEST_GIST)}
-        </span>
+        <span>{status === "running" ? "Thinking" : "Thought"}</span>
+        <span className="gist">{visibleLine(first).slice(0, LONGEST_GIST)}</span>
       </summary>
       <div className="act-content">
         <Markdown text={texts.join("\n\n")} />

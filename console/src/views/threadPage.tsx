@@ -6,7 +6,7 @@ import { count, duration, stepFrom } from "../lib/formats.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { usePageTitle } from "../state/attention.js";
 import { useApprovals, useMayCall, useThread } from "../state/queries.js";
-import { noteThread } from "../state/serverWatch.js";
+import { connection, noteThread } from "../state/serverWatch.js";
 import { useSignal } from "../state/signal.js";
 import { ThreadStory } from "../state/threadStory.js";
 import { AskedItems } from "./acts.js";
@@ -105,8 +105,10 @@ function useHidden(): boolean {
 }
 
 function Connection({ story }: { readonly story: ThreadStory }) {
-  const connection = useSignal(story.connection);
-  return connection === "lost" ? (
+  const isLost = useSignal(story.connection) === "lost";
+  // A note for the whole page says the same.
+  const isServerLost = useSignal(connection) === "lost";
+  return isLost && !isServerLost ? (
     <p className="warn" role="status">
       The connection is lost; what happens meanwhile comes when it is back.
     </p>

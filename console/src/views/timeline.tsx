@@ -120,14 +120,17 @@ function useEndKept(box: React.RefObject<HTMLDivElement | null>, state: string) 
     let before = element.scrollTop;
     const onScroll = () => {
       const { scrollTop } = element;
-      if (element.scrollHeight - scrollTop - element.clientHeight < NEAR_END) isHeld.current = true;
+      if (isNearEnd(element)) isHeld.current = true;
       // The box may have shrunk, or its content grown, since the user was at its end. Only scrolling up leaves the end.
       else if (scrollTop < before) isHeld.current = false;
       before = scrollTop;
       setAtEnd(isHeld.current);
     };
     const growth = new ResizeObserver(() => {
+      // What is folded may leave nothing to scroll to.
+      if (isNearEnd(element)) isHeld.current = true;
       if (isHeld.current) element.scrollTop = element.scrollHeight;
+      setAtEnd(isHeld.current);
     });
     element.addEventListener("scroll", onScroll, { passive: true });
     growth.observe(element.firstElementChild);
@@ -141,6 +144,10 @@ function useEndKept(box: React.RefObject<HTMLDivElement | null>, state: string) 
     if (state === "ready" && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [state, box]);
   return { isAtEnd, goToEnd };
+}
+
+function isNearEnd({ scrollHeight, scrollTop, clientHeight }: HTMLElement): boolean {
+  return scrollHeight - scrollTop - clientHeight < NEAR_END;
 }
 
 /** Loads older items when the start comes into view. Keeps the scroll position for browsers without scroll anchoring. */
