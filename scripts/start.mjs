@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 
+/** How long the last words of a server that has ended are waited for. */
+const LAST_WORDS_MS = 500;
+
 const home = mkdtempSync(path.join(tmpdir(), "codex-mcpd-start-"));
 const server = spawn(process.execPath, ["dist/main.js", "serve", "--engine", "scripted", ...process.argv.slice(2)], {
   env: { ...process.env, CODEX_HOME: home },
@@ -12,23 +15,40 @@ const server = spawn(process.execPath, ["dist/main.js", "serve", "--engine", "sc
   detached: true,
   stdio: ["ignore", "inherit", "pipe"],
 });
+const lines = createInterface({ input: server.stderr });
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => server.kill(signal));
 server.on("exit", (code) => {
-  rmSync(home, { recursive: true, force: true });
-  process.exit(code ?? 1);
+  const end = () => {
+    tellEarly();
+    rmSync(home, { recursive: true, force: true });
+    process.exit(code ?? 1);
+  };
+  lines.once("close", end);
+  setTimeout(end, LAST_WORDS_MS);
 });
 
 let url;
-for await (const line of createInterface({ input: server.stderr })) {
+/** What the server says before the console's address, which comes first. */
+let early = [];
+
+lines.on("line", (line) => {
   url = /listening on (\S+)/.exec(line)?.[1] ?? url;
   const [, address] = /console at (\S+)/.exec(line) ?? [];
-  // The console's address comes first.
-  if (address) console.log(`\nOpen the console in a browser: ${address}\n`);
+  if (address) {
+    console.log(`\nOpen the console in a browser: ${address}\n`);
+    tellEarly();
+  } else if (early) early.push(line);
   else console.error(line);
-  if (!line.includes("clients connect with")) continue;
+  if (!line.includes("clients connect with")) return;
+  tellEarly();
   console.log(`\nMCP is served at ${url} with a SCRIPTED model, which plays the \`!\` lines of a prompt; try "!say hello".`);
   console.log(
     "A real model:  codex-mcp-server serve  (with OPENAI_API_KEY or a provider in ~/.codex/config.toml).  Ctrl-C ends this one.\n",
   );
+});
+
+function tellEarly() {
+  for (const line of early ?? []) console.error(line);
+  early = undefined;
 }
