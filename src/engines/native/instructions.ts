@@ -133,12 +133,16 @@ export async function findUserInstructions(settings: ThreadSettings, sources: In
 /** More than models accept, whatever a caller's settings allow. */
 const MOST_BYTES = 1024 * 1024;
 
+const NAMES = ["AGENTS.override.md", "AGENTS.md"];
+
 /** The user's own file, wherever it is; but not a link from there to a secret. */
 async function globalInstructions({ codexHome, mayRead }: InstructionSources, warnings: string[]): Promise<string | undefined> {
+  // Most homes have none.
+  if (existing(codexHome, NAMES).length === 0) return undefined;
   const home = await realpath(codexHome).catch(() => codexHome);
-  for (const name of ["AGENTS.override.md", "AGENTS.md"]) {
-    const mayReadOwn: MayRead = (file) => file === path.join(home, name) || mayRead(file);
-    const found = await firstReadable(home, [name], { mayRead: mayReadOwn, maxBytes: MOST_BYTES, warnings });
+  for (const own of existing(home, NAMES)) {
+    const mayReadOwn: MayRead = (file) => file === own || mayRead(file);
+    const found = await firstReadable([own], { mayRead: mayReadOwn, maxBytes: MOST_BYTES, warnings });
     const text = found && textOf(found).trim();
     if (text) return text;
   }
@@ -149,15 +153,17 @@ async function projectInstructions(
   { cwd, projectDocMaxBytes, projectDocFallbackFilenames, projectRootMarkers }: ThreadSettings,
   { mayRead, warnings }: InstructionSources & { readonly warnings: string[] },
 ): Promise<string | undefined> {
-  const names = ["AGENTS.override.md", "AGENTS.md", ...projectDocFallbackFilenames];
+  const names = [...NAMES, ...projectDocFallbackFilenames];
   const folders = foldersFromRoot(cwd, projectRootMarkers);
+  const candidates = folders.map((folder) => existing(folder, names)).filter((files) => files.length > 0);
+  if (candidates.length === 0) return undefined;
   const project = await realFolders([folders[0] ?? cwd, cwd]);
   const mayReadHere: MayRead = (file) => project.some((folder) => isInside(file, folder)) && mayRead(file);
   let budget = Math.min(projectDocMaxBytes, MOST_BYTES);
   const texts: string[] = [];
-  for (const folder of folders) {
+  for (const files of candidates) {
     if (budget <= 0) break;
-    const found = await firstReadable(folder, names, { mayRead: mayReadHere, maxBytes: budget, warnings });
+    const found = await firstReadable(files, { mayRead: mayReadHere, maxBytes: budget, warnings });
     const text = found === undefined ? "" : textOf(found);
     if (found === undefined || text.trim() === "") continue;
     texts.push(text);
@@ -186,11 +192,13 @@ interface Reading {
   readonly warnings: string[];
 }
 
-async function firstReadable(folder: string, names: readonly string[], reading: Reading): Promise<ReadFile | undefined> {
+function existing(folder: string, names: readonly string[]): string[] {
+  return names.map((name) => path.join(folder, name)).filter((file) => existsSync(file));
+}
+
+async function firstReadable(files: readonly string[], reading: Reading): Promise<ReadFile | undefined> {
   const { warnings, ...limits } = reading;
-  for (const name of names) {
-    const file = path.join(folder, name);
-    if (!existsSync(file)) continue;
+  for (const file of files) {
     try {
       return await readGuarded(file, { ...limits, larger: "cut" });
     } catch (error) {
