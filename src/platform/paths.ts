@@ -84,6 +84,11 @@ function walk(file: string, { isEntry }: { isEntry: (code: string | undefined) =
   for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
     const next = path.join(real, step);
     try {
+      // Few entries are links, and a failed `readlink` constructs an error.
+      if (lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() === false) {
+        real = next;
+        continue;
+      }
       const target = readlinkSync(next);
       if (links.push(next) > LONGEST_CHAIN + 1) return undefined;
       steps.unshift(...stepsOf(target));

@@ -17,7 +17,7 @@ import type { SettingsResolver } from "../config/resolve.js";
 import { UserConfig } from "../config/userConfig.js";
 import type { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
 import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
-import { writableRoots } from "../exec/sandbox/policy.js";
+import { writableFolders } from "../exec/sandbox/policy.js";
 import { lazily } from "../lib/promises.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
@@ -165,7 +165,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
  * would otherwise close folders with programs to everyone.
  */
 function openFolders(writable: WritablePlaces, { sandboxPolicy: policy, cwd: workspace }: ThreadSettings, env: NodeJS.ProcessEnv): void {
-  for (const { root } of writableRoots(policy, { workspace, env })) writable.open(root);
+  for (const folder of writableFolders(policy, { workspace, env })) writable.open(folder);
 }
 
 /** The code is loaded with the first turn that may change something. */

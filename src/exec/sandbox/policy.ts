@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import { followLinks, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
+import { type FollowedPath, followLinks, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
 
@@ -33,27 +33,33 @@ export interface Place {
 }
 
 /** The folders that a policy lets commands write, by real path, without duplicates. A configured folder that does not exist is left out. */
-export function writableRoots(policy: SandboxPolicy, { workspace, env, kept = [], sharesTmp = true }: Place): WritableRoot[] {
+export function writableRoots(policy: SandboxPolicy, place: Place): WritableRoot[] {
   switch (policy.type) {
     case "read-only":
       return [];
     case "danger-full-access":
       return [{ given: "/", root: "/", links: [], protectedPaths: [], kept: [], temporary: false }];
-    case "workspace-write": {
-      const asked = [...(policy.writable_roots ?? []).map((root) => path.resolve(workspace, root)), path.resolve(workspace)];
-      const convenient = sharesTmp ? temporaryFolders(policy, env) : [];
-      return unique([
-        ...asked.flatMap((given) => resolveRoot(given, { temporary: false, kept })),
-        ...convenient.flatMap((given) => resolveRoot(given, { temporary: true, kept })),
-      ]);
-    }
+    case "workspace-write":
+      return unique(namedFolders(policy, place).flatMap((named) => resolveRoot(named, place.kept ?? [])));
+  }
+}
+
+/** The real paths of these folders alone. */
+export function writableFolders(policy: SandboxPolicy, place: Place): string[] {
+  switch (policy.type) {
+    case "read-only":
+      return [];
+    case "danger-full-access":
+      return ["/"];
+    case "workspace-write":
+      return realFolders(namedFolders(policy, place).map(({ given }) => given));
   }
 }
 
 /** The real paths of the folders that a policy opens on request outside of the thread's folder, without those inside another one. */
 export function furtherFolders(policy: SandboxPolicy, workspace: string): string[] {
   if (policy.type !== "workspace-write") return [];
-  const roots = writableRoots(policy, { workspace, env: {}, sharesTmp: false }).map(({ root }) => root);
+  const roots = realFolders((policy.writable_roots ?? []).map((root) => path.resolve(workspace, root)));
   const further = roots.filter((root) => !isInside(root, workspace));
   return further.filter((root) => !further.some((other) => isBelow(root, other)));
 }
@@ -75,7 +81,17 @@ export function allowsNetwork(policy: SandboxPolicy): boolean {
   return policy.type === "danger-full-access" || (policy.type === "workspace-write" && policy.network_access);
 }
 
-function temporaryFolders(policy: Extract<SandboxPolicy, { type: "workspace-write" }>, env: Place["env"]): string[] {
+/** As they were requested, the thread's folder last, and then the temporary ones. */
+function namedFolders(policy: WorkspaceWrite, { workspace, env, sharesTmp = true }: Place): NamedFolder[] {
+  const requested = [...(policy.writable_roots ?? []).map((root) => path.resolve(workspace, root)), path.resolve(workspace)];
+  const convenient = sharesTmp ? temporaryFolders(policy, env) : [];
+  return [...requested.map((given) => ({ given, temporary: false })), ...convenient.map((given) => ({ given, temporary: true }))];
+}
+
+type WorkspaceWrite = Extract<SandboxPolicy, { type: "workspace-write" }>;
+type NamedFolder = Pick<WritableRoot, "given" | "temporary">;
+
+function temporaryFolders(policy: WorkspaceWrite, env: Place["env"]): string[] {
   const fromEnv = policy.exclude_tmpdir_env_var ? undefined : env["TMPDIR"];
   return [
     ...(policy.exclude_slash_tmp ? [] : ["/tmp"]),
@@ -83,9 +99,18 @@ function temporaryFolders(policy: Extract<SandboxPolicy, { type: "workspace-writ
   ];
 }
 
-function resolveRoot(given: string, { temporary, kept }: { temporary: boolean; kept: readonly string[] }): WritableRoot[] {
+function realFolder(given: string): FollowedPath | undefined {
   const found = followLinks(given);
-  if (!found || !isFolder(found.real)) return [];
+  return found && isFolder(found.real) ? found : undefined;
+}
+
+function realFolders(given: readonly string[]): string[] {
+  return [...new Set(given.flatMap((folder) => realFolder(folder)?.real ?? []))];
+}
+
+function resolveRoot({ given, temporary }: NamedFolder, kept: readonly string[]): WritableRoot[] {
+  const found = realFolder(given);
+  if (!found) return [];
   const keptInside = kept.filter((file) => isBelow(file, found.real));
   return [{ given, root: found.real, links: found.links, protectedPaths: protectedPathsIn(found.real), kept: keptInside, temporary }];
 }

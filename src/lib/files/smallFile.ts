@@ -38,7 +38,8 @@ export function readSmallFile(file: string, { maxBytes, mayRead }: SmallRead): s
 /** Undefined where there is no file that can be read this way. */
 export function smallFileIfAny(file: string, how: SmallRead): string | undefined {
   try {
-    return readSmallFile(file, how);
+    // Most are missing or folders, and a failed read constructs an error.
+    return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? readSmallFile(file, how) : undefined;
   } catch {
     return undefined;
   }
