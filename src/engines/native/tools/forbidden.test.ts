@@ -75,6 +75,35 @@ const SPELLINGS = [
   "/lib64/ld-linux-x86-64.so.2 /usr/bin/touch made",
   "hash -p /usr/bin/touch t; t made",
   "shopt -s expand_aliases\nalias t=touch\nt made",
+  "=touch made",
+];
+
+/** Programs that run their arguments, in ways that are too many to be known. */
+const RUN_BY_OTHERS: readonly (readonly string[])[] = [
+  ["zsh", "-c", "noglob touch made"],
+  ["zsh", "-c", "repeat 1 touch made"],
+  ["zsh", "-c", "if true { touch made }"],
+  ["fish", "-c", "and touch made"],
+  ["csh", "-c", "touch made"],
+  ["bash5", "-c", "touch made"],
+  ["bash", "-c", "jobs -x touch made"],
+  ["bash", "-c", "complete -C 'touch made' x"],
+  ["bash", "-c", "eval -- touch made"],
+  ["bash", "-c", "test -v 'a[$(touch made)]'"],
+  ["coreutils", "--coreutils-prog=touch", "made"],
+  ["gosu", "root", "touch", "made"],
+  ["fd", "-x", "/usr/bin/touch"],
+  ["npx", "-c", "touch made"],
+  ["uv", "run", "touch", "made"],
+  ["tmux", "new", "touch made"],
+  ["tar", "--checkpoint-action=exec=touch made"],
+  ["python3", "-c", "import os; os.system('touch made')"],
+  ["git", "submodule", "foreach", "touch made"],
+  ["git", "bisect", "run", "touch", "made"],
+  ["git", "rebase", "--exec=touch made", "HEAD"],
+  ["git", "grep", "-Otouch", "made"],
+  ["git", "--config-env=alias.x=X", "x"],
+  ["bash", "-c", "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=y git x"],
 ];
 
 /** Spellings that only an execution would resolve. */
@@ -103,7 +132,15 @@ describe("a rule cannot be bypassed by", () => {
     });
   });
 
-  it.each(["git -C . push", "git -c a.b=c --no-pager push", "git $X"])("%s", async (command) => {
+  it.each([
+    "git -C . push",
+    "git -c a.b=c --no-pager push",
+    "git $X",
+    "git-push",
+    "/usr/lib/git-core/git-push origin",
+    "git -c alias.x=push x",
+    "git -calias.x=push x",
+  ])("%s", async (command) => {
     const rules = 'prefix_rule(pattern=["git", "push"], decision="forbidden")\n';
     await using stage = await openToolStage({ rules, settings: { approvalPolicy: "never" } });
     const { output } = await stage.use("shell", { command: ["bash", "-c", command] });
@@ -121,7 +158,19 @@ describe("while a rule forbids something, an unreadable command needs approval, 
     expect([asking, silent].filter((stage) => existsSync(stage.path("made")))).toEqual([]);
   });
 
+  it.each(RUN_BY_OTHERS)("%j", async (...command) => {
+    await using silent = await openToolStage({ rules: RULES, settings: { approvalPolicy: "never" } });
+    expect((await silent.use("shell", { command })).output).toContain("a text that another program may run");
+  });
+
   it.each([
+    "git commit -m 'touch made'",
+    "mkdir -p touch; cp a touch",
+    "docker run image touch made",
+    "curl https://example.org/touch",
+    "echo 'touch made' > notes",
+    "make out/touched touch-up",
+    "python3 -c 'print(\"untouched\")'",
     "ENV=production echo touch",
     "echo touch $HOME",
     "ls *.md | grep -c touch",

@@ -188,10 +188,14 @@ function valueBehind(option: string, args: readonly string[]): string | undefine
   return at < 0 ? undefined : args[at + 1];
 }
 
-/** `git -c alias.x='!name words'`: many of git's settings name a program, and later versions add to them. */
+/**
+ * `git -c alias.x='!name words'`: many of git's settings name a program, and later versions add to them. Without the exclamation mark an
+ * alias is a subcommand.
+ */
 function configuredScripts(args: readonly string[]): string | undefined {
-  const settings = args.flatMap((word, at) => (args[at - 1] === "-c" ? [word.slice(word.indexOf("=") + 1)] : []));
-  return settings.length === 0 ? undefined : settings.map((value) => value.replace(/^!/, "")).join("\n");
+  const settings = args.flatMap((word, at) => (args[at - 1] === "-c" ? [word] : /^-c./.test(word) ? [word.slice(2)] : []));
+  const values = settings.map((setting) => setting.slice(setting.indexOf("=") + 1));
+  return values.length === 0 ? undefined : values.flatMap((value) => [value.replace(/^!/, ""), `git ${value}`]).join("\n");
 }
 
 /** `su -c '…'`, `script --command='…'`. */

@@ -35,6 +35,11 @@ function isShell(word: string): boolean {
   );
 }
 
+/** Shells whose scripts the bash grammar reads. Fish has another language. */
+export function isBashLike(word: string): boolean {
+  return isShell(word) || (OTHER_SHELLS.has(programName(word)) && programName(word) !== "fish");
+}
+
 /** Any shell, and the builtins that run a file of commands. */
 export function runsScripts(word: string): boolean {
   return word === "." || word === "source" || isShell(word) || OTHER_SHELLS.has(programName(word));

@@ -7,6 +7,7 @@ import { programName, shellQuote } from "../bash/words.js";
 import type { PrefixRule } from "../rules/ruleFile.js";
 import { loadRules, matchRules, type RuleMatch, strictest } from "../rules/rules.js";
 import { isDangerous, isSafePart, isUnreadable, subcommandOf } from "./effects.js";
+import { mayRun } from "./mentions.js";
 
 /** A command the model wants to run, and everything that decides about it. */
 export interface ProposedCommand {
@@ -74,7 +75,8 @@ export function assessCommand(command: ProposedCommand): CommandVerdict {
   return byPolicy(command, findings);
 }
 
-const UNCLEAR = "rules forbid or ask about some commands, and a part of this one cannot be read to see whether it is one of them";
+const UNCLEAR =
+  "rules forbid or ask about some commands, and a part of this one cannot be read, or is a text that another program may run, so that it could be one of them";
 
 /** The refusal of a command that the user's rules forbid, or may forbid because it cannot be read fully; undefined when none does. */
 export function forbiddenRefusal(command: ExaminedCommand): string | undefined {
@@ -216,14 +218,20 @@ function rulesAgainst({ argv, rules, parser }: ExaminedCommand, decision: "forbi
     const spellings = spellingsOf(words);
     matches.push(...spellings.flatMap((spelling) => matchRules(about, spelling) ?? []));
     unclear ||= isUnreadable(words, parser) || spellings.some((spelling) => about.some(({ pattern }) => mayBecome(spelling, pattern)));
+    unclear ||= mayRun(words, about, parser);
   }
   return { match: strictest(matches), unclear };
 }
 
-/** The command as written, by the program's bare name, and without git's own options before the subcommand. */
+/**
+ * The command as written, by the program's bare name (in zsh `=rm` is `/bin/rm`), and without git's own options before the subcommand, which
+ * may be part of the program's name.
+ */
 function spellingsOf(words: readonly string[]): (readonly string[])[] {
   const [program = "", ...args] = words;
-  const name = programName(program);
+  const name = programName(program).replace(/^=/, "");
+  const [, subcommand] = /^git-(.+)$/.exec(name) ?? [];
+  if (subcommand !== undefined) return [words, [name, ...args], ["git", subcommand, ...args]];
   return [words, [name, ...args], ...(name === "git" ? [[name, ...subcommandOf(args)]] : [])];
 }
 
