@@ -46,7 +46,7 @@ interface WatchedTree {
   readonly tree: RunningTree;
   readonly most: Pick<CommandLimits, "processes" | "threads">;
   readonly stop: (why: string) => void;
-  counted: { readonly onMachine: number; readonly at: number } | undefined;
+  counted: { readonly onMachine: number | undefined; readonly at: number } | undefined;
 }
 
 const watched = new Set<WatchedTree>();
@@ -87,29 +87,33 @@ function lookAtAll(): void {
 }
 
 /** False when the whole machine has fewer threads, or few were added since the last count. */
-function mayHaveTooMany({ most: { processes = Infinity, threads = Infinity }, counted }: WatchedTree, onMachine: number): boolean {
+function mayHaveTooMany(
+  { most: { processes = Infinity, threads = Infinity }, counted }: WatchedTree,
+  onMachine: number | undefined,
+): boolean {
+  if (onMachine === undefined) return true;
   const most = Math.min(processes, threads);
   if (onMachine <= most) return false;
-  return !counted || performance.now() - counted.at > COUNT_EVERY_MS || onMachine - counted.onMachine > most / 4;
+  return !counted || performance.now() - counted.at > COUNT_EVERY_MS || onMachine - (counted.onMachine ?? 0) > most / 4;
 }
 
 function excessOf(
   tree: RunningTree,
   { processes = Infinity, threads = Infinity }: WatchedTree["most"],
-  onMachine: number,
+  onMachine: number | undefined,
 ): string | undefined {
   const folders = processesOf(tree);
   if (folders.length > processes) return `${processes} processes (mcp_server.commands.max_processes)`;
-  if (onMachine <= threads || sum(folders.map(threadsIn)) <= threads) return undefined;
+  if ((onMachine ?? Infinity) <= threads || sum(folders.map(threadsIn)) <= threads) return undefined;
   return `${threads} threads (mcp_server.commands.max_threads)`;
 }
 
-/** Over all users and containers; 0 where the system does not report it. */
-function tasksOnMachine(): number {
+/** Over all users and containers. Undefined where the system does not report it: some container runtimes hide the file or say 0. */
+function tasksOnMachine(): number | undefined {
   try {
-    return Number(/ \d+\/(\d+) /.exec(readFileSync("/proc/loadavg", "latin1"))?.[1] ?? 0);
+    return Number(/ \d+\/(\d+) /.exec(readFileSync("/proc/loadavg", "latin1"))?.[1]) || undefined;
   } catch {
-    return 0;
+    return undefined;
   }
 }
 

@@ -7,7 +7,7 @@ import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
-import { startServer } from "../support/processes/mcpServer.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 import { isMissing, sandbox } from "./available.js";
 
@@ -81,6 +81,23 @@ describe.skipIf(isMissing)("the processes of a command", () => {
   it("may be as many as a build needs", async () => {
     const result = await bash("for i in {1..80}; do sleep 0.4 & done; wait; echo built", { processes: 100 });
     expect(result).toMatchObject({ exitCode: 0, stdout: "built\n", stderr: "" });
+  });
+
+  it.each(["0.00 0.00 0.00 0/0 0", ""])("end also where the system does not say how many there are: '%s'", async (loads) => {
+    const file = path.join(workspace, "loadavg");
+    writeFileSync(file, loads);
+    // Below a part of /proc that is replaced, the kernel lets no sandbox have a /proc of its own.
+    const config = "[mcp_server]\ncontain_full_access = false\n[mcp_server.commands]\nmax_processes = 100\n";
+    const around = ["--dev-bind", "/", "/", "--ro-bind", file, "/proc/loadavg", "--", process.execPath, MAIN];
+    await using server = await startServer({ command: [sandbox.detail, ...around], config });
+    await server.initialize();
+    const prompt = "!shell for i in {1..150}; do sleep 20 & done; wait\n!say done";
+    const call = server.call("codex", { prompt, sandbox: "danger-full-access", "approval-policy": "never" });
+    expect(await call.event("exec_command_end")).toMatchObject({
+      exit_code: 137,
+      stderr: expect.stringContaining("more than 100 processes"),
+    });
+    expect(valueAt(await call.result(), "structuredContent.content")).toBe("done");
   });
 
   it("do not keep the server from answering", async () => {
