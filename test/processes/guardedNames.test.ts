@@ -34,4 +34,20 @@ describe.skipIf(isMissing)("names that other programs run", () => {
     expect(await warnings(server, "!shell echo x > .vscode/tasks.json\n!patch .vscode/tasks.json theirs")).toEqual([]);
     expect(readFileSync(file, "utf8")).toBe("mine\n");
   });
+
+  it("are protected once a search reaches them, and what a turn made in a large project stays usable to it", async () => {
+    await using server = await startServer();
+    await server.initialize();
+    const inWorkspace = (name: string) => path.join(server.stage.workspace, name);
+    await warnings(server, "!shell mkdir -p decoys/{1..1600}");
+    const users = inWorkspace("x/y/z/.vscode/tasks.json");
+    mkdirSync(path.dirname(users), { recursive: true });
+    writeFileSync(users, "mine\n");
+    const [told, limit] = await warnings(server, "!shell rm -r decoys; mkdir x/.idea");
+    expect([told, limit]).toEqual([expect.stringContaining(inWorkspace("x/.idea")), expect.stringContaining("too large")]);
+    expect(told).not.toContain(".vscode");
+    expect(await warnings(server, "!shell echo x > x/y/z/.vscode/tasks.json\n!patch x/y/z/.vscode/tasks.json theirs")).toEqual([]);
+    await warnings(server, "!shell echo made > x/.idea/workspace.xml");
+    expect([users, inWorkspace("x/.idea/workspace.xml")].map((file) => readFileSync(file, "utf8"))).toEqual(["mine\n", "made\n"]);
+  });
 });

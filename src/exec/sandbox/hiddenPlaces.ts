@@ -370,21 +370,32 @@ const MOST_REMEMBERED = 1_000;
 
 /** Guarded names that turns of this server created themselves: they stay usable to its turns, as long as they are the same files. */
 export class NamesMadeHere {
-  readonly #inodes = new Map<string, number>();
+  readonly #identities = new Map<string, string>();
 
   add(name: string): void {
-    const inode = inodeOf(name);
-    if (inode === undefined) return;
-    this.#inodes.set(name, inode);
-    for (const oldest of this.#inodes.keys()) if (this.#inodes.size > MOST_REMEMBERED) this.#inodes.delete(oldest);
+    const identity = identityOf(name);
+    if (identity === undefined) return;
+    this.#identities.set(name, identity);
+    for (const oldest of this.#identities.keys()) if (this.#identities.size > MOST_REMEMBERED) this.#identities.delete(oldest);
   }
 
   has(name: string): boolean {
-    const inode = this.#inodes.get(name);
-    return inode !== undefined && inodeOf(name) === inode;
+    const identity = this.#identities.get(name);
+    return identity !== undefined && identityOf(name) === identity;
   }
 }
 
-function inodeOf(file: string): number | undefined {
-  return lstatSync(file, { throwIfNoEntry: false })?.ino;
+/** The number of a removed file soon belongs to another one. */
+function identityOf(file: string): string | undefined {
+  const stat = lstatSync(file, { throwIfNoEntry: false, bigint: true });
+  return stat && `${stat.dev} ${stat.ino} ${stat.birthtimeNs}`;
+}
+
+/** The kernel's file timestamps lag behind our clock by at most this much. */
+const CLOCK_LAG_MS = 10;
+
+/** Whether a file was created since that time; false where the file system does not say. Moving a file does not change it. */
+export function isBornSince(file: string, sinceMs: number): boolean {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  return stat !== undefined && stat.birthtimeMs >= sinceMs - CLOCK_LAG_MS;
 }

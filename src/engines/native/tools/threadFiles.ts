@@ -1,6 +1,6 @@
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type Confinement, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
-import { type CallerView, callerView, type GuardedNames, guardedPart } from "../../../exec/sandbox/hiddenPlaces.js";
+import { type CallerView, callerView, type GuardedNames, guardedPart, isBornSince } from "../../../exec/sandbox/hiddenPlaces.js";
 import { furtherFolders } from "../../../exec/sandbox/policy.js";
 import { isInside, isThere } from "../../../platform/paths.js";
 import type { TurnContext } from "../../../threads/engine.js";
@@ -32,6 +32,7 @@ export class ThreadFiles {
 
   /** The guarded names when the turn first touched files. */
   #guarded: Promise<GuardedNames> | undefined;
+  #lookedAtMs = 0;
   /** The guarded names after the turn's latest tool calls, without those from before the turn. */
   #made: Promise<GuardedNames> | undefined;
   #toldTooLarge = false;
@@ -68,7 +69,9 @@ export class ThreadFiles {
   /** Never rejects; callers that need the result await it. */
   beginLookingAround(): void {
     if (this.#settings.sandboxPolicy.type !== "workspace-write") return;
-    this.#guarded ??= this.#guardedBesides(this.#host.namesMadeHere);
+    if (this.#guarded) return;
+    this.#lookedAtMs = Date.now();
+    this.#guarded = this.#guardedBesides(this.#host.namesMadeHere);
   }
 
   /** Messages for the user about names the turn created, and about what could not be protected. */
@@ -76,11 +79,12 @@ export class ThreadFiles {
     if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
     const { names } = await (this.#made ?? this.#findMade(this.#guarded));
-    for (const name of names) this.#host.namesMadeHere.add(name);
+    // After an incomplete search, a name may only have been out of its reach.
+    const made = before.isComplete ? names : names.filter((name) => isBornSince(name, this.#lookedAtMs));
+    for (const name of made) this.#host.namesMadeHere.add(name);
     const isTooLarge = !before.isComplete && !this.#toldTooLarge;
     this.#toldTooLarge ||= isTooLarge;
-    // If the first search was incomplete, names cannot be known to be new.
-    return { made: before.isComplete ? names : [], isTooLarge };
+    return { made, isTooLarge };
   }
 
   async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
