@@ -346,7 +346,7 @@ it("answers a request that cannot be served with an error that says why", async 
   });
 });
 
-it("names what serves the purpose of methods that other interfaces of Codex have", async () => {
+it("names a replacement for methods of other interfaces of Codex", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   for (const [method, instead] of [
