@@ -85,7 +85,7 @@ export const AS_NATIVE: readonly ScenarioDifference[] = [
 /** Differences that come from the newer Codex, or from what it reports. */
 export const OF_CODEX: readonly CodexDifference[] = [
   {
-    why: "What Codex asks its model is its own business",
+    why: "The requests to the model are those of the newer Codex",
     differs: ["requests"],
     scenarios: ["args-all", "args-empty-prompt", "reply-thread-id", "turn-agents-md", "turn-known-model"],
   },
@@ -96,7 +96,7 @@ export const OF_CODEX: readonly CodexDifference[] = [
   },
   { why: "Settings that Codex does not know are named in a `warning`", differs: ["events"], scenarios: ["args-bad-config"] },
   {
-    why: "Another setting is warned of than recorded, before or after `task_started`",
+    why: "The `warning` is about another setting than recorded, before or after `task_started`",
     differs: ["warning", "events"],
     scenarios: ["patch-tool-approved"],
     varies: true,
@@ -107,32 +107,32 @@ export const OF_CODEX: readonly CodexDifference[] = [
     scenarios: ["args-policies"],
   },
   {
-    why: "As `on-failure` becomes `on-request`, a command that the sandbox stopped is not asked about",
+    why: "`on-failure` becomes `on-request`, so no question follows a command that the sandbox stopped",
     differs: ["questions", "events", "session_configured", "exec_command_output_delta", "exec_command_end", "ending"],
     scenarios: ["exec-on-failure"],
   },
   {
-    why: "A client that cannot be asked: the command is denied, since Codex may repeat an approved one outside its sandbox",
+    why: "The client cannot be asked: the command is denied, because Codex may repeat an approved one outside its sandbox",
     differs: ["questions", "exec_command_end", "ending"],
     scenarios: ["exec-no-capability"],
   },
   {
-    why: "The model learns from a message of the user why something was not approved",
+    why: "The model gets the reason of a denial as a message of the user",
     differs: ["events"],
     scenarios: ["exec-no-capability"],
   },
   {
-    why: "A client that cannot be asked: the patch is denied",
+    why: "The client cannot be asked: the patch is denied",
     differs: ["questions", "events", "patch_apply_end", "ending"],
     scenarios: ["patch-no-capability"],
   },
   {
-    why: "Why something was not allowed is said into the turn: Codex has no field for it",
+    why: "The reason of a denial is sent to the turn, because Codex has no field for it",
     differs: ["events"],
     scenarios: ["exec-no-capability"],
   },
   {
-    why: "A command that is given up, running or asked about, has an `exec_command_end`",
+    why: "A command that is interrupted, while it runs or needs approval, has an `exec_command_end`",
     differs: ["events"],
     scenarios: ["cancel-during-approval", "cancel-mid-shell", "escalate-cancel"],
   },
@@ -148,17 +148,17 @@ export const OF_CODEX: readonly CodexDifference[] = [
     scenarios: ["cancel-mid-stream"],
   },
   {
-    why: "The message is completed with the text so far, since the turn is not waited for",
+    why: "The message is completed with the text so far, because the turn is interrupted",
     differs: ["item_completed", "agent_message"],
     scenarios: ["eof-during-stream"],
   },
   {
-    why: "A patch given up says `patch interrupted`, and ends after the model's item",
+    why: "An interrupted patch says `patch interrupted`, and ends after the model's item",
     differs: ["events", "patch_apply_end"],
     scenarios: ["patch-ro-abort"],
   },
   {
-    why: "A folder that does not exist is told in Codex's words, as output of the command",
+    why: "A missing folder is reported in Codex's words, as output of the command",
     differs: ["events", "exec_command_end"],
     scenarios: ["args-cwd-missing-dir"],
   },
@@ -169,21 +169,25 @@ export const OF_CODEX: readonly CodexDifference[] = [
   },
   { why: "A full context is counted as such", differs: ["token_count"], scenarios: ["model-failed-context"] },
   {
-    why: "Codex waits for a network and says so; the call ends with the client, or after two minutes",
+    why: "Codex waits for a network and reports it; the call ends with the client, or after two minutes",
     differs: ["answers", "events"],
     scenarios: ["model-unreachable"],
   },
-  { why: "Codex tries a server that cannot be started once more", differs: ["mcp_startup_update"], scenarios: ["mcp-server-fails"] },
-  { why: "The scripted model calls the server's tool by the name it had for 0.92.0", differs: ["events"], scenarios: ["mcp-tool-call"] },
-  { why: "The scenario's picture is none that the newer Codex takes", differs: ["events"], scenarios: ["turn-view-image"] },
   {
-    why: "Which of two streams is heard first is left to chance",
+    why: "Codex makes a second attempt to start a server that cannot be started",
+    differs: ["mcp_startup_update"],
+    scenarios: ["mcp-server-fails"],
+  },
+  { why: "The scripted model calls the server's tool by its name in 0.92.0", differs: ["events"], scenarios: ["mcp-tool-call"] },
+  { why: "The newer Codex does not accept the scenario's picture", differs: ["events"], scenarios: ["turn-view-image"] },
+  {
+    why: "The order of the two streams is random",
     differs: ["exec_command_output_delta", "exec_command_end"],
     scenarios: ["shell-exit-code"],
     varies: true,
   },
   {
-    why: "`formatted_output` is not cut; where two streams meet is left to chance",
+    why: "`formatted_output` is not cut; the place where the two streams meet is random",
     differs: ["exec_command_output_delta", "exec_command_end"],
     scenarios: ["shell-big-output"],
   },
