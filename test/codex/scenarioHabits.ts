@@ -44,7 +44,7 @@ export const HABITS: readonly Habit[] = [
   },
   {
     about: "an interrupted turn",
-    difference: "a `raw_response_item` more, in which the model is told of it",
+    difference: "one more `raw_response_item`, which tells the model about the interruption",
     ...inBoth((transcript) => withoutRawItems(transcript, "<turn_aborted>")),
   },
   {

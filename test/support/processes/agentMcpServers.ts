@@ -1,7 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   type AgentServers,
@@ -16,6 +13,7 @@ import { WritablePlaces } from "../../../src/exec/outside/outsidePrograms.js";
 import type { ThreadEvent } from "../../../src/threads/events.js";
 import type { McpServerSettings, McpServerTransport } from "../../../src/threads/settings.js";
 import { eventually } from "../eventually.js";
+import { folderOfRun } from "../runner/runFolders.js";
 import { turnContext } from "../threads/turns.js";
 import { RUN_MARK } from "./markedProcesses.js";
 
@@ -95,11 +93,7 @@ function host(): HostEnvironment {
 let folder: string | undefined;
 
 function home(): string {
-  if (folder === undefined) {
-    const made = mkdtempSync(path.join(tmpdir(), "mcp-servers-home-"));
-    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
-    folder = made;
-  }
+  folder ??= folderOfRun();
   return folder;
 }
 

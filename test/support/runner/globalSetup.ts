@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { removeFoldersOfRun } from "./runFolders.js";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -8,4 +9,8 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 export async function setup(): Promise<void> {
   await promisify(execFile)(process.execPath, ["scripts/build.mjs"], { cwd: ROOT });
   await promisify(execFile)(process.execPath, ["scripts/build-console.mjs"], { cwd: ROOT });
+}
+
+export function teardown(): void {
+  removeFoldersOfRun();
 }
