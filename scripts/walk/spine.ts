@@ -20,7 +20,7 @@ export interface SpineOptions {
   readonly entry?: string | undefined;
 }
 
-/** After so many calls, the chain counts as endless. */
+/** A longer chain counts as endless. */
 const MOST_CALLS = 60;
 const FRAME = /^\s+at (?!async )(?:([^()]*?) \()?(file:\/\/[^()]*?):(\d+):(\d+)\)?$/;
 

@@ -33,7 +33,7 @@ export const FLAGS = {
   },
   events: { value: "MODE", help: "codex/event notifications: auto (default: not to clients that ignore them), all, no-deltas or none." },
   "sandbox-bin": { value: "PATH", help: "The bubblewrap to use (default: the one on PATH)." },
-  "eof-grace": { value: "SECONDS", help: "How long running turns may go on when the client has closed its side (default 1.5)." },
+  "eof-grace": { value: "SECONDS", help: "How long running turns may continue after the client has closed its side (default 1.5)." },
   wait: {
     value: "SECONDS",
     help: "How long calls wait for their turns before they end with `running`; `unlimited` for clients without a limit (default: by client, 50 for most).",

@@ -96,13 +96,13 @@ export const HTTP_SETTINGS: Settings = {
   ),
   vanished_client_seconds: active(
     span,
-    "How long a call goes on after its connection broke, if its session has no stream and sends no request; then its turn ends, unless another caller follows it.",
+    "How long a call continues after its connection broke, if its session has no stream and sends no request; then its turn ends, unless another caller follows it.",
     by("vanished_client_seconds"),
   ),
   websocket_linger_seconds: active(span, "How long a session waits for its WebSocket to reconnect.", by("websocket_linger_seconds")),
   shutdown_grace_seconds: active(
     span,
-    "How long running turns may go on after the server gets a signal to end.",
+    "How long running turns may continue after the server gets a signal to end.",
     by("shutdown_grace_seconds"),
   ),
   clients_choose_ids: active(

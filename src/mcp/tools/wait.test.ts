@@ -278,7 +278,7 @@ describe("a client that times out", () => {
     async (reason) => {
       await using client = new Client();
       await client.giveUp("codex", { prompt: HELD }, reason === undefined ? { id: "stopped" } : { id: "stopped", reason });
-      await client.untilEvent("turn_aborted", "stopped");
+      expect(await client.untilEvent("turn_aborted", "stopped")).toMatchObject({ reason: "interrupted" });
     },
   );
 

@@ -149,7 +149,7 @@ describe("the result of a turn with a denied question", () => {
   };
 
   it.for(["fallback", "client"] as const)("says what to do if no person was asked: %s", (by) => {
-    expect(nextAfter("denied", by)).toMatch(/^What was denied was denied because nobody could be asked\. .*--approval-fallback hold/);
+    expect(nextAfter("denied", by)).toMatch(/^Approval was denied because no person could be asked\. .*--approval-fallback hold/);
   });
 
   it("adds nothing if a person decided, or if it was allowed", () => {

@@ -254,7 +254,7 @@ function isDeniedUnasked({ decision, by }: DecidedQuestion): boolean {
 }
 
 const NOBODY_ASKED =
-  "What was denied was denied because nobody could be asked. If it is needed, ask the user: with --approval-fallback hold this server lets codex-answer answer, and a wider `sandbox` needs fewer approvals.";
+  "Approval was denied because no person could be asked. If it is needed, ask the user: with --approval-fallback hold this server lets codex-answer answer, and a wider `sandbox` needs fewer approvals.";
 
 const COMMANDS_NOT_RUN = `Commands did not run: no sandbox works on this machine, and nobody allowed them without one; ${SANDBOX_REMEDY}.`;
 

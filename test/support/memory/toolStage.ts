@@ -131,7 +131,7 @@ export class ToolStage implements AsyncDisposable {
       asked.push(event.request.subject);
       const decision = left.shift();
       if (decision) void this.desk.answer(event.request.id, decision);
-      else if (!signal) throw new Error(`Nobody was to be asked: ${JSON.stringify(event.request.subject)}`);
+      else if (!signal) throw new Error(`No approval was expected: ${JSON.stringify(event.request.subject)}`);
     };
     const surroundings = { desk: this.desk, tell: take, confined };
     for await (const batch of runTurn(this.conversation, { text: "go" }, turnContext(signal, surroundings))) batch.forEach(take);

@@ -146,7 +146,7 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
   ["autoApprovalReview/strictReviewRequired", strictReviewRequired],
   ["rawResponseItem/completed", rawItemCompleted],
   ["rawResponse/completed", { ignored: "the same usage comes as the thread's" }],
-  ["serverRequest/resolved", { ignored: "withdraws a question, which is the engine's to do" }],
+  ["serverRequest/resolved", { ignored: "withdraws a question, which the engine does itself" }],
 
   ["error", failed],
   ["warning", warning],

@@ -201,6 +201,6 @@ function saidBy(asker: string | undefined, reaction: ServerReaction): ServerReac
 /** The response that tells the app-server how its question was decided. */
 export function approvalAnswer(method: string, params: unknown, decision: ApprovalDecision): unknown {
   const known = SERVER_REQUESTS.get(method);
-  if (known === undefined || "refused" in known) throw new Error(`${method} asks nobody`);
+  if (known === undefined || "refused" in known) throw new Error(`${method} is not a question`);
   return known.answer(decision, asFields(params));
 }

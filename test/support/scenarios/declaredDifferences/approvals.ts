@@ -57,13 +57,13 @@ export const APPROVALS: DeclaredDifferences = {
     ours: { answers: { 2: interrupted() }, ending: { "": [files({}), ...CLEAN_EXIT] } },
   }),
   "exec-amendment-without-words": {
-    reason: "An amendment without words is a yes to this command; nothing is written, so that there is no failure to warn of.",
+    reason: "An amendment without words approves this command; nothing is written, so no failure needs a warning.",
     ours: {
       events: { 2: [...COMMAND_REFUSED, ...WHOLE_MESSAGE, "task_complete"] },
     },
   },
   ...forEach(["exec-rpc-error", "escalate-rpc-error"], {
-    reason: "A question answered with an error is a refusal and the turn goes on; the reference waited for ever.",
+    reason: "An error as an answer counts as a denial, and the turn continues; the reference never continued.",
     ours: {
       answers: { 2: said("finished") },
       events: { 2: [...COMMAND_REFUSED, ...WHOLE_MESSAGE, "task_complete"] },
@@ -71,7 +71,7 @@ export const APPROVALS: DeclaredDifferences = {
     },
   }),
   "patch-rpc-error": {
-    reason: "A question answered with an error is a refusal and the turn goes on; the reference waited for ever.",
+    reason: "An error as an answer counts as a denial, and the turn continues; the reference never continued.",
     ours: {
       answers: { 2: said("finished") },
       events: { 2: [...PATCH_REFUSED, ...WHOLE_MESSAGE, "task_complete"] },
@@ -79,11 +79,11 @@ export const APPROVALS: DeclaredDifferences = {
     },
   },
   ...forEach(["exec-no-capability", "patch-no-capability"], {
-    reason: "A client that announced no elicitation is not asked: what stays inside the sandbox is done.",
+    reason: "A client without elicitation is not asked: actions inside the sandbox are done.",
     ours: { questions: { "": [] } },
   }),
   "patch-ro-no-capability": {
-    reason: "A client that announced no elicitation is not asked: what would leave the sandbox is refused, and the model is told why.",
+    reason: "A client without elicitation is not asked: actions outside the sandbox are refused, and the model gets the reason.",
     ours: {
       questions: { "": [] },
       events: { 2: [...PATCH_REFUSED, ...WHOLE_MESSAGE, "task_complete"] },

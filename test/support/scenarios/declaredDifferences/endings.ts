@@ -20,15 +20,15 @@ const WITHDRAWN = { "": ["notifications/cancelled"] };
 /** Calls that end early, and threads that continue after them. The reference hung, or mixed up their answers. */
 export const ENDINGS: DeclaredDifferences = {
   ...forEach(["cancel-hang", "cancel-mid-stream", "cancel-mid-shell", "cancelled-id-is-free"], {
-    reason: "A cancelled call holds nothing open and leaves no process: the server ends with its stdin.",
+    reason: "A cancelled call keeps nothing open and leaves no process, so the server ends when stdin closes.",
     ours: { ending: { "": CLEAN_EXIT } },
   }),
   ...forEach(["cancel-during-approval", "escalate-cancel", "cancel-patch-approval"], {
-    reason: "A cancelled call holds nothing open, no question either: the server ends with its stdin.",
+    reason: "A cancelled call keeps nothing open, not even a question, so the server ends when stdin closes.",
     ours: { notifications: WITHDRAWN, ending: { "": [files({}), ...CLEAN_EXIT] } },
   }),
   "exec-no-answer-then-cancel": {
-    reason: "As above; a command nobody decided about has no end. The reference showed one in some runs.",
+    reason: "As above; a command without a decision has no end event. The reference showed one in some runs.",
     ours: {
       notifications: WITHDRAWN,
       events: { 2: [...COMMAND_ASKED, "raw_response_item", "turn_aborted"] },
@@ -37,8 +37,7 @@ export const ENDINGS: DeclaredDifferences = {
     },
   },
   "eof-during-hang": {
-    reason:
-      "When stdin closes a turn may go on for two seconds, then it is interrupted and its call answered; the reference stayed for ever.",
+    reason: "After stdin has closed, a turn has 1.5 seconds; then it is interrupted and its call is answered. The reference never ended.",
     ours: {
       answers: { 2: interrupted() },
       events: { 2: [...FIRST_TURN_BEGINS, "turn_aborted"] },
@@ -46,14 +45,14 @@ export const ENDINGS: DeclaredDifferences = {
     },
   },
   "eof-during-stream": {
-    reason: "When stdin closes a turn may go on for two seconds, then it is interrupted; the reference waited for its end.",
+    reason: "After stdin has closed, a turn has 1.5 seconds; then it is interrupted. The reference waited for its end.",
     ours: {
       answers: { 2: interrupted() },
       events: { 2: [...FIRST_TURN_BEGINS, ...MESSAGE_STREAMS, "turn_aborted"] },
     },
   },
   "eof-during-shell": {
-    reason: "When stdin closes a turn may go on for two seconds, then it is interrupted; the reference waited for its end.",
+    reason: "After stdin has closed, a turn has 1.5 seconds; then it is interrupted. The reference waited for its end.",
     ours: {
       answers: { 2: interrupted() },
       events: { 2: [...COMMAND_BEGINS, "raw_response_item", "turn_aborted"] },
@@ -61,7 +60,7 @@ export const ENDINGS: DeclaredDifferences = {
     },
   },
   "eof-during-approval": {
-    reason: "When stdin closes nobody can answer any more: the turn is interrupted and its call answered; the reference stayed for ever.",
+    reason: "After stdin has closed, no answer can arrive: the turn is interrupted and its call is answered. The reference never ended.",
     ours: {
       answers: { 2: interrupted() },
       notifications: WITHDRAWN,
@@ -70,7 +69,7 @@ export const ENDINGS: DeclaredDifferences = {
     },
   },
   ...forEach(["exec-answer-as-string-id", "escalate-answer-as-string-id"], {
-    reason: "An answer under another id is none, as recorded; but when stdin closes the turn is interrupted and its call answered.",
+    reason: "An answer under another id does not count, as recorded. When stdin closes, the turn is interrupted and its call is answered.",
     ours: {
       answers: { 2: interrupted() },
       notifications: WITHDRAWN,
@@ -79,7 +78,7 @@ export const ENDINGS: DeclaredDifferences = {
     },
   }),
   "sigterm-during-shell": {
-    reason: "A signal interrupts the turn, its call is answered and its command is gone; the reference left the command behind.",
+    reason: "A signal interrupts the turn, its call is answered and its command ends; the reference left the command running.",
     ours: {
       answers: { 2: interrupted() },
       events: { 2: [...COMMAND_BEGINS, "raw_response_item", "turn_aborted"] },
@@ -95,11 +94,11 @@ export const ENDINGS: DeclaredDifferences = {
     },
   },
   "reply-after-failed-turn": {
-    reason: "A reply after a failed turn is a normal turn; the reference answered with what the failed one had left over.",
+    reason: "A reply after a failed turn is a normal turn; the reference answered with the remains of the failed one.",
     ours: { answers: { 3: said("back again") }, events: { 3: WHOLE_REPLY } },
   },
   "reply-after-restart": {
-    reason: "A thread of an earlier process goes on from its rollout; the reference did not know it any more.",
+    reason: "A thread of an earlier process continues from its rollout; the reference no longer knew it.",
     ours: { answers: { 3: said("second") }, events: { 3: WHOLE_REPLY } },
   },
   "two-on-one-thread": {

@@ -53,7 +53,7 @@ export const REQUESTS: DeclaredDifferences = {
     },
   },
   "malformed-json": {
-    reason: "A line that begins as JSON and is none is answered, not ignored.",
+    reason: "A line that begins like JSON but is invalid is answered, not ignored.",
     ours: { answers: { null: refused(-32700, "Parse error: the line is not valid JSON") } },
   },
   "optional-methods": {
