@@ -61,6 +61,16 @@ describe("good arguments", () => {
     expect(parseArguments({ prompt: "go", threadId: null, conversationId: null }, REPLY)).toEqual({ prompt: "go" });
   });
 
+  it("that are choices may come as an object with one key, as serde reads them", () => {
+    const sent = { prompt: "go", sandbox: { "read-only": null }, "approval-policy": { never: null }, config: { model: null } };
+    expect(parseArguments(sent, CODEX)).toEqual({
+      prompt: "go",
+      sandbox: "read-only",
+      "approval-policy": "never",
+      config: { model: null },
+    });
+  });
+
   it("that are unknown are ignored by the tools of Codex 0.92.0", () => {
     const sent: unknown = JSON.parse('{"prompt":"go","nonsense":1,"__proto__":{"model":5}}');
     expect(parseArguments(sent, CODEX)).toEqual({ prompt: "go" });

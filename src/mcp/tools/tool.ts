@@ -139,8 +139,8 @@ export function parseArguments(args: unknown, expected: ExpectedArguments): Read
   const given: [string, unknown][] = [];
   // Not `Object.entries`: it would build a list of a million arguments before the first wrong one ends the check.
   for (const name of Object.keys(value)) {
-    const entry = value[name];
-    if (isPassedOver(name) || isAbsent(name, entry)) continue;
+    if (isPassedOver(name) || isAbsent(name, value[name])) continue;
+    const entry = isRecorded(expected) && known[name]?.enum ? wordIn(value[name]) : value[name];
     given.push([name, entry]);
     if (!Object.hasOwn(known, name)) throw unparsable(unknownField(name, expected), expected);
     const problem = problemWith(entry, known[name], { asRecorded: isRecorded(expected) });
@@ -197,6 +197,13 @@ function problemWith(
   if (typeof entry === "number" && (entry < minimum || entry > maximum))
     return `invalid value: ${unexpected(entry)}, expected a whole number from ${minimum} to ${maximum}`;
   return undefined;
+}
+
+/** serde also reads a choice from an object whose only key names it: `{ "never": null }`. */
+function wordIn(entry: unknown): unknown {
+  if (!isFields(entry)) return entry;
+  const [[word, content] = [], ...more] = Object.entries(entry);
+  return content === null && more.length === 0 ? word : entry;
 }
 
 /** serde's error for an object where it expects a choice: the single key names the variant, which has no content. */

@@ -234,6 +234,15 @@ describe("an answer", () => {
     ],
     [{ decision: { denied: {} } }, DENIED],
     [{ decision: "abort" }, ABORT],
+    // as Codex's parser reads structures and words
+    [["approved"], APPROVED],
+    [["denied"], DENIED],
+    [{ decision: { approved_for_session: null } }, { kind: "approvedForSession" }],
+    [{ decision: { abort: null } }, ABORT],
+    [{ decision: { approved_execpolicy_amendment: [["touch"]] } }, { kind: "approvedPrefix", prefix: ["touch"] }],
+    [{ decision: { approved: {} } }, UNREADABLE],
+    [{ decision: { maybe: null } }, UNREADABLE],
+    [["approved", "approved"], UNREADABLE],
     [{ action: "decline", decision: "approved" }, APPROVED],
     [{ action: "accept", decision: "denied", content: { decision: "approved" } }, DENIED],
     // words of other clients
@@ -275,7 +284,6 @@ describe("an answer", () => {
     [null, UNREADABLE],
     [undefined, UNREADABLE],
     ["approved", UNREADABLE],
-    [["approved"], UNREADABLE],
     [{ decision: "timed_out" }, UNREADABLE],
     [{ decision: "constructor" }, UNREADABLE],
     [{ decision: "__proto__" }, UNREADABLE],

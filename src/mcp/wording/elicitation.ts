@@ -229,6 +229,8 @@ export function readDecision(answer: unknown, kind: ApprovalSubject["kind"], sty
 const NOBODY_ANSWERED: ApprovalDecision = { kind: "denied", dismissed: true, reason: "nobody answered" };
 
 function readAnswer(answer: unknown): ApprovalDecision {
+  // Codex also reads an answer whose only field has no name.
+  if (Array.isArray(answer) && answer.length === 1) return decisionOf(answer[0]);
   if (!isFields(answer)) return unreadable();
   if ("decision" in answer) return withReason(decisionOf(answer["decision"]), answer);
   const { action, content } = answer;
@@ -249,8 +251,11 @@ function readForm(answer: unknown): ApprovalDecision {
 function decisionOf(value: unknown): ApprovalDecision {
   if (typeof value === "string") return WORDS.get(value.trim().toLowerCase()) ?? unreadable();
   if (!isFields(value)) return unreadable();
+  const [only, ...others] = Object.entries(value);
+  if (only?.[1] === null && others.length === 0) return WORDS.get(only[0]) ?? unreadable();
   const amendment = value["approved_execpolicy_amendment"];
-  const prefix = isFields(amendment) ? amendment["proposed_execpolicy_amendment"] : undefined;
+  const [unnamed] = Array.isArray(amendment) && amendment.length === 1 ? (amendment as unknown[]) : [];
+  const prefix = isFields(amendment) ? amendment["proposed_execpolicy_amendment"] : unnamed;
   // Without a prefix it approves only this command.
   if (Array.isArray(prefix) && prefix.every((word) => typeof word === "string"))
     return prefix.length > 0 ? { kind: "approvedPrefix", prefix } : { kind: "approved" };
