@@ -50,8 +50,8 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
     case "anything":
       break;
     case "text":
-      if (typeof value !== "string") throw wrongType(value, "a string", spot);
-      break;
+      if (typeof value === "string") break;
+      throw isRecordedChoice(spot) && !isTree(value) ? noVariant(spot) : wrongType(value, "a string", spot);
     case "path":
       if (typeof value !== "string") throw wrongType(value, spot.asRecorded ? "path string" : "a string", spot);
       if (takesNoRelativePath(spot) && !path.isAbsolute(value)) throw invalidAt(spot, "AbsolutePathBuf deserialized without a base path");
@@ -120,12 +120,21 @@ function checkChoice(value: unknown, values: readonly string[], spot: Spot): voi
 
 /** The TOML parser's error for a choice that is not a string. A table with one key counts as the variant of that name with content. */
 function notAVariant(value: unknown, values: readonly string[], spot: Spot): ConfigInvalid {
-  if (!isTree(value)) return invalidAt(spot, "invalid type: unit variant, expected string only");
+  if (!isTree(value)) return noVariant(spot);
   const [variant, ...more] = Object.keys(value);
   if (variant === undefined || more.length > 0)
     return invalidAt(spot, `wanted exactly 1 element, found ${Object.keys(value).length} elements`);
   if (!values.includes(variant)) return invalidAt(spot, `unknown variant \`${variant}\`, expected ${alternatives(values)}`);
   return invalidAt(spot, `expected table, found ${unexpected(value[variant]).split(" ")[0]}`);
+}
+
+function noVariant(spot: Spot): ConfigInvalid {
+  return invalidAt(spot, "invalid type: unit variant, expected string only");
+}
+
+/** Any text here, one of six words in Codex 0.92.0. */
+function isRecordedChoice({ path: place, asRecorded }: Spot): boolean {
+  return asRecorded && place.join(".") === "model_reasoning_effort";
 }
 
 const RANGES: Readonly<Record<IntegerWidth, { readonly smallest: bigint; readonly largest: bigint }>> = {

@@ -3,6 +3,7 @@ import type { ConfigFile } from "./configFile.js";
 import { ConfigInvalid } from "./errors.js";
 import { type FoundProfile, Profiles } from "./profiles.js";
 import { ProjectLayers } from "./projectLayers.js";
+import { effectiveOutsideProfiles } from "./recordedNotices.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { mergeTrees, tableAt, textAt } from "./tree.js";
 
@@ -29,6 +30,8 @@ interface LayeringOptions {
   readonly tolerant: boolean | undefined;
   /** Folders that the user trusts may contribute settings. */
   readonly withProjects: boolean;
+  /** Settings have an effect where they had one in Codex 0.92.0. */
+  readonly asRecorded: boolean | undefined;
 }
 
 /** Merges the layers of settings; later ones win: config.toml, the profile, the project, the command line, the call. */
@@ -68,13 +71,14 @@ export class Layering {
   }
 
   #lay({ file, call, chosen, profile: fromFile, projects }: Said): LayeredSettings {
-    const { commandLine, strict } = this.#options;
+    const { commandLine, strict, asRecorded } = this.#options;
     const stated = mergeTrees(file, commandLine, call);
     checkConfig(stated, { partial: true });
     const profile = chosen === undefined ? undefined : this.#profiles.layer(chosen, fromFile, stated);
-    const above = [profile?.settings ?? {}, ...projects.map(({ settings }) => settings), commandLine, call];
-    const besideFile = mergeTrees(...above);
-    const settings = mergeTrees(file, besideFile);
+    const effective = asRecorded ? effectiveOutsideProfiles : (tree: ConfigTree) => tree;
+    const explicit = [...projects.map(({ settings }) => settings), commandLine, call].map(effective);
+    const besideFile = mergeTrees(profile?.settings ?? {}, ...explicit);
+    const settings = mergeTrees(effective(file), besideFile);
     // A profile's table was already checked in its file; a profile's file may complete what config.toml left open.
     const { unknownKeys } = checkConfig(fromFile || projects.length > 0 ? settings : stated);
     const left = this.#options.file.passedOver.map((key) => `the value of \`${key}\` in config.toml is unknown here and left to Codex`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { recordedNotices } from "./recordedNotices.js";
+import { effectiveOutsideProfiles, recordedNotices } from "./recordedNotices.js";
 
 const summaries = (settings: Parameters<typeof recordedNotices>[0]) =>
   recordedNotices(settings, "/home/codex").map((notice) => (notice.type === "deprecation" ? notice.summary : notice.message));
@@ -9,6 +9,7 @@ describe("recordedNotices", () => {
     [{ tools: { web_search: false } }, "`tools.web_search` is deprecated. Use `[features].web_search_request` instead."],
     [{ tools: { web_search_request: true } }, "`tools.web_search` is deprecated. Use `[features].web_search_request` instead."],
     [{ features: { web_search: true } }, "`web_search` is deprecated. Use `[features].web_search_request` instead."],
+    [{ include_apply_patch_tool: true }, "`include_apply_patch_tool` is deprecated. Use `[features].apply_patch_freeform` instead."],
     [
       { experimental_use_unified_exec_tool: false },
       "`experimental_use_unified_exec_tool` is deprecated. Use `[features].unified_exec` instead.",
@@ -29,7 +30,7 @@ describe("recordedNotices", () => {
 
   it.each([
     {},
-    { include_apply_patch_tool: true },
+    effectiveOutsideProfiles({ include_apply_patch_tool: true }),
     { features: { web_search_request: true, nonsense: true } },
     { suppress_unstable_features_warning: true, features: { collab: true } },
   ])("says nothing about %j", (settings) => {

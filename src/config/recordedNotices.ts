@@ -25,6 +25,11 @@ const UNFINISHED = [
 /** It had no effect outside profiles. */
 const ONLY_IN_PROFILES = "include_apply_patch_tool";
 
+/** Settings from outside a profile that Codex 0.92.0 would have used. */
+export function effectiveOutsideProfiles(settings: ConfigTree): ConfigTree {
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => key !== ONLY_IN_PROFILES));
+}
+
 const FLAGS_PAGE = "https://github.com/openai/codex/blob/main/docs/config.md#feature-flags";
 
 /** Codex 0.92.0's notices about settings at the start of a thread: deprecated names, in order, and features under development. */
@@ -36,8 +41,7 @@ function oldSpellings(settings: ConfigTree): OpeningNotice[] {
   const features = tableAt(settings, "features");
   const tools = tableAt(settings, "tools");
   const found = new Map<string, string>();
-  for (const [key, feature] of Object.entries(LEGACY_FEATURES))
-    if (key in features || (key in settings && key !== ONLY_IN_PROFILES)) found.set(key, feature);
+  for (const [key, feature] of Object.entries(LEGACY_FEATURES)) if (key in features || key in settings) found.set(key, feature);
   if ("web_search" in features) found.set("web_search", "web_search_request");
   if ("web_search" in tools || "web_search_request" in tools) found.set("tools.web_search", "web_search_request");
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, feature]) => oldSpelling(key, feature));

@@ -184,6 +184,7 @@ describe("mistakes of a call", () => {
     [{ mcp_servers: { x: 3 } }, "invalid type: integer `3`, expected struct RawMcpServerConfig\nin `mcp_servers.x`\n"],
     [{ profiles: { x: 3 } }, "invalid type: integer `3`, expected struct ConfigProfile\nin `profiles.x`\n"],
     [{ approval_policy: 3 }, "invalid type: unit variant, expected string only\nin `approval_policy`\n"],
+    [{ model_reasoning_effort: 3 }, "invalid type: unit variant, expected string only\nin `model_reasoning_effort`\n"],
     [{ approval_policy: {} }, "wanted exactly 1 element, found 0 elements\nin `approval_policy`\n"],
     [{ approval_policy: { never: 1 } }, "expected table, found integer\nin `approval_policy`\n"],
     [
@@ -205,6 +206,14 @@ describe("mistakes of a call", () => {
     [{ model_provider: null }, "Model provider `` not found"],
   ])("as recorded, the config %j is refused in the words that Codex has for it", (config, message) => {
     expect(complaintOf(() => resolverWith({ asRecorded: true }).forNewThread({ config }))).toBe(message);
+  });
+
+  it("as recorded, include_apply_patch_tool counts in profiles only", () => {
+    const patchesFreely = (asRecorded: boolean, config: NewThreadCall["config"]) =>
+      resolverWith({ asRecorded }).forNewThread({ config }).features["apply_patch_freeform"];
+    const outside = { include_apply_patch_tool: true };
+    const inside = { profile: "p", profiles: { p: outside } };
+    expect([patchesFreely(true, outside), patchesFreely(true, inside), patchesFreely(false, outside)]).toEqual([false, true, true]);
   });
 
   it("as recorded, null is an empty text; on a port it stays absent, as the limits of callers read it", () => {

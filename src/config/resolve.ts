@@ -137,7 +137,8 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   const { codexHome, tolerant } = options;
   // Network callers are not the user who trusts folders.
   const file = new ConfigFile(path.join(codexHome, "config.toml"), { home: anchor.home, tolerant });
-  const layering = new Layering({ file, codexHome, home: anchor.home, commandLine, strict, tolerant, withProjects: !listening });
+  const places = { codexHome, home: anchor.home };
+  const layering = new Layering({ ...places, file, commandLine, strict, tolerant, withProjects: !listening, asRecorded });
 
   /** The previous call's settings: most calls have the same. */
   let latest: { readonly call: string; readonly layer: ConfigTree } | undefined;
