@@ -80,7 +80,8 @@ export class AnswerCalls {
       const tool = await this.#conversation.parts.threadTools.find(call.name, { signal });
       const asRecorded = this.#conversation.settings.asRecorded ?? false;
       if (tool && asRecorded && isMisdirected(call)) return { output: "aborted", isUnseen: true };
-      return tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember, asRecorded }) : { output: unsupported(call) };
+      if (!tool) return { output: unsupported(call) };
+      return yield* tool.run(call.args, { callId: call.callId, signal, isFreeform: isFreeform(call), ask, remember, asRecorded });
     } catch (error) {
       if (signal.aborted) yield this.#aborted(call);
       throw error;
@@ -105,10 +106,14 @@ function abortedText({ name }: ToolCall, ms: number): string {
 }
 
 /** Codex 0.92.0 dropped free text for a tool that takes arguments, and told its model that the call was aborted. */
-function isMisdirected({ outputType, name }: ToolCall): boolean {
-  return outputType === "custom_tool_call_output" && name !== "apply_patch";
+function isMisdirected(call: ToolCall): boolean {
+  return isFreeform(call) && call.name !== "apply_patch";
+}
+
+function isFreeform({ outputType }: ToolCall): boolean {
+  return outputType === "custom_tool_call_output";
 }
 
 function unsupported(call: ToolCall): string {
-  return call.outputType === "custom_tool_call_output" ? `unsupported custom tool call: ${call.name}` : `unsupported call: ${call.name}`;
+  return isFreeform(call) ? `unsupported custom tool call: ${call.name}` : `unsupported call: ${call.name}`;
 }

@@ -136,7 +136,14 @@ export async function structuredAnswer(servers: AgentServers, name: string, args
 }
 
 function context(signal: AbortSignal): ToolContext {
-  return { callId: "call_1", signal, ask: turnContext(signal).ask, remember: (item) => ({ type: "rawItem", item }), asRecorded: false };
+  return {
+    callId: "call_1",
+    signal,
+    ask: turnContext(signal).ask,
+    remember: (item) => ({ type: "rawItem", item }),
+    isFreeform: false,
+    asRecorded: false,
+  };
 }
 
 /** A mark of a server and all its children, to find them in the process table. */

@@ -50,6 +50,16 @@ describe("a patch inside the workspace", () => {
     expect(readFileSync(stage.path("new.txt"), "utf8")).toBe("hello\n");
   });
 
+  it.for([
+    ["a function where text was offered", { features: { apply_patch_freeform: true } }, { input: ADD }],
+    ["text where a function was offered", { model: "gpt-oss:20b" }, custom(ADD)],
+  ] as const)("may come as %s", async ([, settings, sent]) => {
+    await using stage = await openToolStage({ settings: { approvalPolicy: "never", ...settings } });
+    const turn = "type" in sent ? await stage.play([sent]) : await stage.use("apply_patch", sent);
+    expect(turn.output).toBe(ADDED);
+    expect(readFileSync(stage.path("new.txt"), "utf8")).toBe("hello\n");
+  });
+
   it("may come as a function, or through the shell", async () => {
     await using stage = await openToolStage({ settings: { approvalPolicy: "on-request", model: "gpt-oss:20b" } });
     expect((await stage.use("apply_patch", { input: ADD })).output).toBe(ADDED);

@@ -24,16 +24,12 @@ const REJECTED = "patch rejected by user";
 const REVIEWING = "patch rejected: a review changes no files; report what should change instead";
 const OUTSIDE = "patch rejected: writing outside of the project; rejected by user approval settings";
 
-/** `apply_patch` as freeform text under a grammar. */
-export function freeformPatchTool(runtime: ToolRuntime): Tool {
-  return { name: "apply_patch", run: (patch, ctx) => applyPatch(patch, { cwd: runtime.settings.cwd }, { runtime, ctx }) };
-}
-
-/** `apply_patch` as a function, for models without freeform tools. */
-export function functionPatchTool(runtime: ToolRuntime): Tool {
+/** `apply_patch`, as freeform text or as a function: some models call it in the form that was not offered. */
+export function patchTool(runtime: ToolRuntime): Tool {
   return {
     name: "apply_patch",
     async *run(args, ctx): ToolRun {
+      if (ctx.isFreeform) return yield* applyPatch(args, { cwd: runtime.settings.cwd }, { runtime, ctx });
       const read = readArguments(args, PatchArguments, ctx, { name: "ApplyPatchToolArgs", fields: ["input"] });
       if ("complaint" in read) return { output: read.complaint };
       return yield* applyPatch(read.value.input, { cwd: runtime.settings.cwd }, { runtime, ctx });

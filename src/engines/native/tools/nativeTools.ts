@@ -6,7 +6,7 @@ import { ReadRefused } from "../../../lib/files/readRefused.js";
 import type { RawItem } from "../../../threads/items.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { message } from "../model/items.js";
-import { freeformPatchTool, functionPatchTool } from "./applyPatch.js";
+import { patchTool } from "./applyPatch.js";
 import { commandToolsOf, patchToolOf } from "./declarations.js";
 import { execTools } from "./execCommand.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
@@ -32,18 +32,8 @@ function understoodTools(runtime: ToolRuntime): readonly Tool[] {
   const offered = commandToolsOf(runtime.settings);
   const shells = offered === "none" ? [] : [...shellTools(runtime), shellCommandTool(runtime)];
   const sessions = offered === "sessions" ? execTools(runtime) : [];
-  return [...shells, ...sessions, planTool, ...patchTools(runtime), viewImageTool(runtime)];
-}
-
-function patchTools(runtime: ToolRuntime): readonly Tool[] {
-  switch (patchToolOf(runtime.settings)) {
-    case "freeform":
-      return [freeformPatchTool(runtime)];
-    case "function":
-      return [functionPatchTool(runtime)];
-    case "none":
-      return [];
-  }
+  const patches = patchToolOf(runtime.settings) === "none" ? [] : [patchTool(runtime)];
+  return [...shells, ...sessions, planTool, ...patches, viewImageTool(runtime)];
 }
 
 const PlanArguments = z.strictObject({

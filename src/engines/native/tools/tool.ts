@@ -39,6 +39,8 @@ export interface ToolResult {
 export interface ToolContext {
   readonly callId: string;
   readonly signal: AbortSignal;
+  /** The call came as text, not as JSON arguments. */
+  readonly isFreeform: boolean;
   /** Adds the item to the conversation at once, and returns the event that shows it. */
   readonly remember: (item: RawItem) => ThreadEvent;
   readonly ask: TurnContext["ask"];
