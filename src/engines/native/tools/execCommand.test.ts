@@ -103,6 +103,8 @@ describe("exec_command", () => {
   it.for([
     ["exec_command", {}],
     ["exec_command", { cmd: 5 }],
+    ["exec_command", { cmd: "ls", yield_time_ms: -1 }],
+    ["exec_command", { cmd: "ls", max_output_tokens: -1 }],
     ["write_stdin", {}],
     ["write_stdin", { session_id: "1" }],
   ] as const)("%s with %j is refused", async ([tool, args]) => {

@@ -15,14 +15,16 @@ import type { ToolRuntime } from "./toolRuntime.js";
 
 const DEFAULT_OUTPUT_TOKENS = 10_000;
 
+const Amount = z.optional(z.nullable(z.number().check(z.nonnegative())));
+
 const ExecArguments = z.object({
   cmd: z.string(),
   workdir: z.optional(z.nullable(z.string())),
   shell: z.optional(z.nullable(z.string())),
   login: z.optional(z.nullable(z.boolean())),
   tty: z.optional(z.nullable(z.boolean())),
-  yield_time_ms: z.optional(z.nullable(z.number())),
-  max_output_tokens: z.optional(z.nullable(z.number())),
+  yield_time_ms: Amount,
+  max_output_tokens: Amount,
   sandbox_permissions: z.optional(z.nullable(z.enum(["use_default", "require_escalated"]))),
   justification: z.optional(z.nullable(z.string())),
 });
@@ -30,8 +32,8 @@ const ExecArguments = z.object({
 const WriteArguments = z.object({
   session_id: z.number(),
   chars: z.optional(z.nullable(z.string())),
-  yield_time_ms: z.optional(z.nullable(z.number())),
-  max_output_tokens: z.optional(z.nullable(z.number())),
+  yield_time_ms: Amount,
+  max_output_tokens: Amount,
 });
 
 const SHOWN_FIELDS = ["yield_time_ms", "max_output_tokens"];
