@@ -19,6 +19,8 @@ interface Opened {
   readonly threadId: string;
   readonly server: ResponsesServer;
   readonly cwd: string;
+  /** Opens a further thread. */
+  readonly another: (changes: Partial<ThreadSettings>) => Promise<EngineThread>;
 }
 
 interface Situation extends ResponsesServerOptions {
@@ -48,7 +50,9 @@ async function withNativeThread(situation: Situation, check: (opened: Opened) =>
   onTestFinished(() => engine.close?.());
   const threadId = newThreadId();
   const history = situation.history && { usage: null, settings: { cwd }, ...situation.history };
-  await check({ thread: await engine.openThread({ id: threadId, settings, ...(history ? { history } : {}) }), threadId, server, cwd });
+  const thread = await engine.openThread({ id: threadId, settings, ...(history ? { history } : {}) });
+  const another = (changes: Partial<ThreadSettings>) => engine.openThread({ id: newThreadId(), settings: { ...settings, ...changes } });
+  await check({ thread, threadId, server, cwd, another });
 }
 
 describe("a native thread", () => {
@@ -186,6 +190,16 @@ describe("a native thread that is continued", () => {
       },
     ));
 });
+
+it("a misspelt effort is refused, not lowered, when another model takes the place of ours", () =>
+  withNativeThread(
+    { models: () => ["gpt-5.2"], settings: { model: "gpt-6.1-sol", modelIsOurs: "default" } },
+    async ({ thread, another }) => {
+      expect(lastMessageOf(await playTurn(thread, "!say served"))).toBe("served");
+      await expect(another({ reasoningEffort: "hihg" })).rejects.toThrow("Model `gpt-5.2` does not offer the effort `hihg`");
+      expect(lastMessageOf(await playTurn(await another({ reasoningEffort: "ultra" }), "!say served"))).toBe("served");
+    },
+  ));
 
 function tokens(total: number) {
   return { input_tokens: total, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: total };

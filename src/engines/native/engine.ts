@@ -10,7 +10,7 @@ import { findUserInstructions, initialContext } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
 import { History, type RecordedRequests } from "./model/items.js";
 import type { ModelChoice } from "./model/modelChoice.js";
-import { checkEffort, truncationOf, withOfferedEffort } from "./model/modelTraits.js";
+import { checkEffort, isEffortOfSomeModel, truncationOf, withOfferedEffort } from "./model/modelTraits.js";
 import { ReportedLimits } from "./model/provider.js";
 import { ResponsesClient } from "./model/responses.js";
 import type { ServiceSources } from "./services/nativeServices.js";
@@ -168,6 +168,9 @@ async function settledModel(
   if (settings.asRecorded && !["max", "ultra"].includes(settings.reasoningEffort ?? ""))
     return { settings, ...(notice !== undefined && { notice }) };
   const listed = choice?.listedEfforts(settings);
-  if (isNew) checkEffort(settings, listed);
+  const { reasoningEffort: word } = asked;
+  // The effort of another model was translated; a misspelt one must not become the weakest.
+  const isTranslated = word === undefined || isEffortOfSomeModel(word);
+  if (isNew) checkEffort(isTranslated ? settings : { ...settings, reasoningEffort: word }, listed);
   return { settings: withOfferedEffort(settings, listed), ...(notice !== undefined && { notice }) };
 }

@@ -233,6 +233,11 @@ export function compactionLimit(settings: ThreadSettings): number {
 /** The efforts of all families, weakest first. */
 const WEAKEST_FIRST: readonly ReasoningEffort[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
 
+/** Whether some model has this effort. Any other word may be misspelt, and cannot be compared with the efforts of another model. */
+export function isEffortOfSomeModel(effort: ReasoningEffort): boolean {
+  return WEAKEST_FIRST.includes(effort);
+}
+
 /** The efforts that one provider states for one model; absent when it states none. */
 export type OfferedEfforts = readonly ReasoningEffort[] | undefined;
 
