@@ -218,11 +218,10 @@ class StartupNews {
   }
 
   #summary(): McpStartupNews {
-    const inState = (state: Outcome["state"]) => this.#servers.filter((server) => this.#outcomes.get(server)?.state === state);
-    const failed = inState("failed").map((server) => {
-      const outcome = this.#outcomes.get(server);
-      return { server, error: outcome?.state === "failed" ? outcome.reason : "" };
-    });
+    // In the order in which they settled.
+    const outcomes = [...this.#outcomes];
+    const inState = (state: Outcome["state"]) => outcomes.filter(([, outcome]) => outcome.state === state).map(([server]) => server);
+    const failed = outcomes.flatMap(([server, outcome]) => (outcome.state === "failed" ? [{ server, error: outcome.reason }] : []));
     return { type: "mcpStartupCompleted", ready: inState("ready"), failed, cancelled: inState("cancelled") };
   }
 }

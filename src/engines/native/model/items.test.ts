@@ -167,7 +167,7 @@ describe("a conversation as the model sees it", () => {
     const asText = new History([output(result)], { ...recorded, readsText: true }).items();
     expect(asText).toEqual([output("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nhi\n")]);
     expect(new History([{ type: "reasoning", summary: [] }], recorded).items()).toEqual([
-      { type: "reasoning", summary: [], content: null },
+      { type: "reasoning", summary: [], content: null, encrypted_content: null },
     ]);
   });
 

@@ -186,7 +186,7 @@ function asRecorded(item: RawItem, { truncation, readsText }: RecordedRequests):
         type: "reasoning",
         summary: item["summary"],
         content: item["content"] ?? null,
-        encrypted_content: item["encrypted_content"],
+        encrypted_content: item["encrypted_content"] ?? null,
       };
     case "function_call":
       return { type: "function_call", name: item["name"], arguments: item["arguments"], call_id: item["call_id"] };

@@ -15,7 +15,8 @@ export interface ModelTraits {
   readonly verbosity: boolean;
   readonly defaultVerbosity: Verbosity | undefined;
   readonly parallelToolCalls: boolean;
-  readonly shellTool: "shell" | "shell_command" | "local_shell";
+  /** `sessions`: exec_command and write_stdin. */
+  readonly shellTool: "shell" | "shell_command" | "local_shell" | "sessions";
   /** How patches are sent: as freeform text under a grammar, as a function call, or only through the shell. */
   readonly patchTool: "freeform" | "function" | "none";
   readonly truncation: TruncationPolicy;
@@ -153,7 +154,8 @@ const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
   { name: /^o[34](?!\d)/, traits: { ...RECORDED_UNKNOWN, contextWindow: 200_000, reasoning: true }, source: CODEX_92 },
   { name: /^gpt-oss/, traits: { ...RECORDED_UNKNOWN, contextWindow: 96_000, patchTool: "function" }, source: CODEX_92 },
   { name: /^(exp-codex|codex-1p|bengalfox)/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true }, source: CODEX_92 },
-  { name: /^test-gpt-5/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true, patchTool: "none" }, source: CODEX_92 },
+  { name: /^test-gpt-5/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true, patchTool: "none", verbosity: true }, source: CODEX_92 },
+  { name: /^exp-/, traits: { ...GPT_5_1, efforts: undefined, shellTool: "sessions" }, source: CODEX_92 },
   { name: /^codex-/, traits: UNLISTED_CODEX, source: CODEX_92 },
   { name: /^boomslang/, traits: GPT_5_2, source: CODEX_92 },
   { name: /^gpt-5-(?!codex)/, traits: { ...GPT_5, efforts: undefined, defaultEffort: undefined }, source: CODEX_92 },

@@ -23,6 +23,11 @@ describe("an item as Codex 0.92.0 read it", () => {
     ],
     ["reasoning without a summary", { type: "reasoning", id: "r", encrypted_content: "x" }, undefined],
     ["reasoning whose summary is of another kind", { type: "reasoning", summary: [{ type: "text", text: "a" }] }, undefined],
+    [
+      "a snapshot with unknown fields",
+      { type: "ghost_snapshot", ghost_commit: { id: "x", more: 1 } },
+      { type: "ghost_snapshot", ghost_commit: { id: "x", parent: null } },
+    ],
     ["a snapshot without its commit", { type: "ghost_snapshot" }, undefined],
     [
       "a search of another kind",

@@ -38,8 +38,12 @@ const ACTION_FIELDS: Readonly<Record<string, readonly string[]>> = {
   find_in_page: ["url", "pattern"],
 };
 
+const COMMIT_FIELDS = ["id", "parent", "preexisting_untracked_files", "preexisting_untracked_dirs"];
+
 function recordedSnapshot({ type, ghost_commit }: RawItem): RawItem | undefined {
-  return isFields(ghost_commit) && hasTexts(ghost_commit, "id") ? { type, ghost_commit } : undefined;
+  if (!isFields(ghost_commit) || !hasTexts(ghost_commit, "id")) return undefined;
+  const known = COMMIT_FIELDS.filter((name) => name in ghost_commit).map((name) => [name, ghost_commit[name]] as const);
+  return { type, ghost_commit: { parent: null, ...Object.fromEntries(known) } };
 }
 
 function recordedSearch(raw: RawItem): RawItem {

@@ -199,7 +199,7 @@ export function declaredTools(settings: ThreadSettings, resources: readonly Decl
   ];
 }
 
-type CommandTools = "none" | "sessions" | ReturnType<typeof traitsOf>["shellTool"];
+type CommandTools = "none" | ReturnType<typeof traitsOf>["shellTool"];
 type PatchTool = ReturnType<typeof traitsOf>["patchTool"];
 
 const COMMANDS: Readonly<Record<CommandTools, readonly Declaration[]>> = {
