@@ -250,6 +250,7 @@ describe("an argument of another tool", () => {
     ["codex-query", { query: "x" }, "Its name here is `prompt`."],
     ["codex-review", { uncommitted: true }, "Use `target: uncommitted` in its place."],
     ["codex-review", { base: "main" }, "Its name here is `branch`."],
+    ["codex-review", { prompt: "look at the tests" }, "Use `instructions` to say what the reviewer should look at."],
     ["codex", { images: ["a.png"] }, "Name the files in the prompt: the agent can look at images."],
     ["codex", { timeout: 600 }, "Use `wait` (seconds) in its place."],
     ["codex-reply", { sandbox: "workspace-write" }, "A thread keeps its settings; `codex` begins one with others."],

@@ -39,6 +39,7 @@ const INSTEAD: Readonly<Record<string, readonly Instead[]>> = {
   timeoutMs: [WAITS],
   image: [LOOKS],
   images: [LOOKS],
+  prompt: [["instructions", "Use `instructions` to say what the reviewer should look at."]],
 };
 
 /** The tool sets that have arguments with these names. */
