@@ -3,11 +3,11 @@ import { NO_SANDBOX } from "../../errors.js";
 import type { ApprovalPolicy, SandboxPolicy } from "../../policies.js";
 import { commandsWithin, partsOf } from "../bash/commandsWithin.js";
 import { type BashReader, openBashReader } from "../bash/reader.js";
-import { programName, shellQuote } from "../bash/words.js";
+import { shellQuote } from "../bash/words.js";
 import type { PrefixRule } from "../rules/ruleFile.js";
 import { loadRules, matchRules, type RuleMatch, strictest } from "../rules/rules.js";
-import { isDangerous, isSafePart, isUnreadable, subcommandOf } from "./effects.js";
-import { mayRun } from "./mentions.js";
+import { isDangerous, isSafePart, isUnreadable } from "./effects.js";
+import { mayRun, spellingsOf } from "./mentions.js";
 
 /** A command the model wants to run, and everything that decides about it. */
 export interface ProposedCommand {
@@ -221,18 +221,6 @@ function rulesAgainst({ argv, rules, parser }: ExaminedCommand, decision: "forbi
     unclear ||= mayRun(words, about, parser);
   }
   return { match: strictest(matches), unclear };
-}
-
-/**
- * The command as written, by the program's bare name (in zsh `=rm` is `/bin/rm`), and without git's own options before the subcommand, which
- * may be part of the program's name.
- */
-function spellingsOf(words: readonly string[]): (readonly string[])[] {
-  const [program = "", ...args] = words;
-  const name = programName(program).replace(/^=/, "");
-  const [, subcommand] = /^git-(.+)$/.exec(name) ?? [];
-  if (subcommand !== undefined) return [words, [name, ...args], ["git", subcommand, ...args]];
-  return [words, [name, ...args], ...(name === "git" ? [[name, ...subcommandOf(args)]] : [])];
 }
 
 /** The shell replaces such a word before the command runs. Quoted words are not replaced, but those are rare enough to ignore. */

@@ -56,3 +56,15 @@ function mentions(args: readonly string[], rules: readonly PrefixRule[]): boolea
     return patterns.some((pattern) => pattern.every((known, more) => more === 0 || known.includes(tokens[at + more] ?? "")));
   });
 }
+
+/**
+ * The command as written, by the program's bare name (in zsh `=rm` is `/bin/rm`), and without git's own options before the subcommand, which
+ * may be part of the program's name.
+ */
+export function spellingsOf(words: readonly string[]): (readonly string[])[] {
+  const [program = "", ...args] = words;
+  const name = programName(program).replace(/^=/, "");
+  const [, subcommand] = /^git-(.+)$/.exec(name) ?? [];
+  if (subcommand !== undefined) return [words, [name, ...args], ["git", subcommand, ...args]];
+  return [words, [name, ...args], ...(name === "git" ? [[name, ...subcommandOf(args)]] : [])];
+}
