@@ -4,10 +4,12 @@ import type { TokenUsage, TokenUsageInfo } from "../threads/usage.js";
 
 /**
  * Sums the usage of a turn's requests. Engines report the thread's total and the last request. A report that comes before the model has
- * answered belongs to an earlier turn.
+ * answered belongs to an earlier turn; if it is empty, the thread had used nothing before.
  */
 export class UsageOfTurn {
   #hasAnswered = false;
+  /** The total of the report before. */
+  #usedBefore: TokenUsage | undefined;
   #latest: TokenUsageInfo | undefined;
   #turn: TokenUsage | undefined;
 
@@ -34,6 +36,7 @@ export class UsageOfTurn {
         return;
       case "tokenCount":
         if (event.usage) this.#count(event.usage);
+        else this.#usedBefore ??= NO_TOKENS;
         return;
       default:
     }
@@ -45,9 +48,10 @@ export class UsageOfTurn {
   }
 
   #count(usage: TokenUsageInfo): void {
-    const before = this.#latest?.total_token_usage;
+    const before = this.#usedBefore;
     this.#latest = usage;
     const { total_token_usage: total, last_token_usage: last } = usage;
+    this.#usedBefore = total;
     if (before) this.#turn = sum(this.#turn ?? NO_TOKENS, difference(total, before));
     else if (this.#hasAnswered) this.#turn = last;
   }

@@ -92,11 +92,16 @@ describe("the answer to a call", () => {
     );
   });
 
-  it("of a turn without a message is empty", () => {
-    expect(turnResult({ status: "completed", lastMessage: null }, CONTEXT)).toMatchObject({
+  it("of a turn without a message is empty, and says what to do, unless the tool has words for it", () => {
+    const silent = { status: "completed", lastMessage: null } as const;
+    const next = `The agent ended without a message. Ask what it did with codex-reply with threadId "${THREAD}".`;
+    expect(turnResult(silent, CONTEXT)).toMatchObject({
       content: [{ text: "", type: "text" }],
-      structuredContent: { content: "" },
+      structuredContent: { content: "", next },
     });
+    const { structuredContent } = turnResult(silent, { ...CONTEXT, ifSilent: "Summarised." });
+    expect(structuredContent).toMatchObject({ content: "Summarised." });
+    expect(structuredContent).not.toHaveProperty("next");
   });
 
   it("whose turn failed says why, on which thread, and what to do, in its first text", () => {

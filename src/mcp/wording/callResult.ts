@@ -232,13 +232,16 @@ function seesReport({ client, takesStructured }: ResultReader, { isError }: { re
   }
 }
 
-function nextStep(outcome: TurnOutcome, { threadId, receipt }: ResultContext): string | undefined {
+function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent }: ResultContext): string | undefined {
   const goOn = `codex-reply with threadId "${threadId}"`;
   switch (outcome.status) {
     case "completed":
       if (receipt.lacksSandbox) return COMMANDS_NOT_RUN;
       if (receipt.isWriteRefused && receipt.files?.list.length === 0) return NOTHING_WRITTEN;
-      return receipt.approvals.decisions.some(isDeniedUnasked) ? NOBODY_ASKED : undefined;
+      if (receipt.approvals.decisions.some(isDeniedUnasked)) return NOBODY_ASKED;
+      return (outcome.lastMessage ?? ifSilent ?? "") === ""
+        ? `The agent ended without a message. Ask what it did with ${goOn}.`
+        : undefined;
     case "failed":
       return `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
     case "interrupted":
