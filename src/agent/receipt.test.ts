@@ -34,7 +34,7 @@ const SAID: ThreadEvent = { type: "messageDelta", itemId: "i", delta: "x" };
 it("the receipt of a turn that never began is empty", () => {
   expect(told()).toEqual({
     files: { from: "patches", list: [] },
-    commands: { run: 0, failed: 0, failures: [] },
+    commands: { run: 0, failed: 0, refused: 0, stillRunning: 0, failures: [] },
     approvals: { asked: 0, allowed: 0, denied: 0, decisions: [] },
     ms: 0,
     notices: [],
@@ -54,6 +54,24 @@ it("says what was in force", () => {
 it("counts commands, and keeps the last of those that failed", () => {
   const { run, failed, failures } = told(command(0), ...[1, 2, 3, 4, 5, 6].map((code) => command(code))).commands;
   expect([run, failed, failures.map(({ exitCode }) => exitCode)]).toEqual([7, 6, [2, 3, 4, 5, 6]]);
+});
+
+it("a command that a policy refused did not run, and one that goes on has not failed", () => {
+  const call = { callId: "c", command: ["x"], cwd: "/", parsed: [] };
+  const outcome = { stdout: "", stderr: "", aggregatedOutput: "rejected", formattedOutput: "", exitCode: -1, durationMs: 0 };
+  const started: ThreadEvent = { type: "commandStarted", ...call };
+  const done: ThreadEvent = { type: "turnCompleted", lastMessage: null };
+  const refused: ThreadEvent = { type: "commandEnded", ...call, ...outcome, declined: true };
+  const left: ThreadEvent = { type: "commandEnded", ...call, ...outcome, stillRuns: true };
+  expect(told(started, refused, done).commands).toEqual({
+    run: 0,
+    failed: 0,
+    refused: 1,
+    stillRunning: 0,
+    failures: [{ command: ["x"], refusal: "rejected" }],
+  });
+  for (const end of [[], [left]]) expect(told(started, ...end, done).commands).toMatchObject({ run: 0, failed: 0, stillRunning: 1 });
+  expect(told(started, command(0), done).commands).toMatchObject({ run: 1, stillRunning: 0 });
 });
 
 it("counts the lines of files that were patched, and leaves out patches that failed", () => {
@@ -96,6 +114,7 @@ describe("tokens", () => {
     usage: { total_token_usage: tokens(total), last_token_usage: tokens(last), model_context_window: null },
     rateLimits: NO_RATE_LIMITS,
   });
+  const NONE: ThreadEvent = { type: "tokenCount", usage: null, rateLimits: NO_RATE_LIMITS };
   const totals = ({ usage }: TurnReceipt) => usage && [usage.turn.total_tokens, usage.thread.total_tokens];
   const REVIEWING: ThreadEvent = { type: "reviewStarted", target: { type: "uncommittedChanges" }, hint: "" };
   const user: ThreadEvent = { type: "rawItem", item: { type: "message", role: "user", content: [] } };
@@ -107,7 +126,8 @@ describe("tokens", () => {
     ["are none where the model never answered", [user, counted(100, 40)], [0, 100]],
     ["of a review are its turn's, though its words are not told", [user, REVIEWING, counted(30, 30), counted(80, 50)], [80, 80]],
     ["of a review on an old thread are its own alone", [user, REVIEWING, counted(100, 0), counted(130, 30)], [30, 130]],
-    ["are left out where nobody told any", [SAID], undefined],
+    ["of a turn without a word are its own where the thread had used none", [user, NONE, counted(15, 15)], [15, 15]],
+    ["are left out where nobody told any", [SAID, NONE], undefined],
   ] as const)("%s", ([, events, expected]) => {
     expect(totals(told(...events))).toEqual(expected);
   });

@@ -15,9 +15,14 @@ export interface TurnReceipt {
   /** Undefined if the changes could not be determined in time. */
   readonly files: ChangedFiles | undefined;
   readonly commands: {
+    /** How many ended. */
     readonly run: number;
     readonly failed: number;
-    /** The last of the failed commands. */
+    /** How many a policy refused, without asking anybody. */
+    readonly refused: number;
+    /** How many still ran when the turn was completed. */
+    readonly stillRunning: number;
+    /** The last of the failed and refused commands. */
     readonly failures: readonly FailedCommand[];
   };
   readonly approvals: {
@@ -53,7 +58,10 @@ export interface TurnReceipt {
 
 export interface FailedCommand {
   readonly command: readonly string[];
-  readonly exitCode: number;
+  /** Absent for a command that was refused. */
+  readonly exitCode?: number;
+  /** Why it was refused. */
+  readonly refusal?: string;
 }
 
 export interface DecidedQuestion {
@@ -71,7 +79,10 @@ const MAX_DECISIONS = 20;
 /** Collects the receipt of a turn from its events, first to last. */
 export class ReceiptCollector {
   readonly #patched = new Map<string, ChangedFile>();
-  readonly #commands = { run: 0, failed: 0 };
+  readonly #commands = { run: 0, failed: 0, refused: 0 };
+  /** The ids of commands that have not ended. */
+  readonly #runningCommands = new Set<string>();
+  #stillRunning = 0;
   readonly #failures: FailedCommand[] = [];
   readonly #open = new Map<ApprovalId, ApprovalRequest>();
   readonly #approvals = { asked: 0, allowed: 0, denied: 0 };
@@ -110,6 +121,9 @@ export class ReceiptCollector {
       case "warning":
         if (this.#notices.length < MOST_NOTICES) this.#notices.push(event.message);
         return;
+      case "commandStarted":
+        this.#runningCommands.add(event.callId);
+        return;
       case "commandEnded":
         return this.#noteCommand(event);
       case "patchEnded":
@@ -131,6 +145,7 @@ export class ReceiptCollector {
       case "turnFailed":
       case "turnAborted":
         if (event.type === "turnFailed") this.#failedAs = event.info;
+        if (event.type === "turnCompleted") this.#stillRunning = this.#runningCommands.size;
         this.#ended = this.#now();
         return;
       default:
@@ -148,7 +163,7 @@ export class ReceiptCollector {
     const usage = this.#usage.total();
     return {
       files,
-      commands: { ...this.#commands, failures: [...this.#failures] },
+      commands: { ...this.#commands, stillRunning: this.#stillRunning, failures: [...this.#failures] },
       approvals: { ...this.#approvals, decisions: [...this.#decisions] },
       ...(usage && { usage }),
       ...(this.#rateLimits && { rateLimits: this.#rateLimits }),
@@ -173,19 +188,30 @@ export class ReceiptCollector {
     return this.#settings?.sandboxPolicy.type === "read-only";
   }
 
-  #noteCommand({ callId, command, exitCode, aggregatedOutput, lacksSandbox }: Extract<ThreadEvent, { type: "commandEnded" }>): void {
+  #noteCommand(event: Extract<ThreadEvent, { type: "commandEnded" }>): void {
+    const { callId, command, exitCode, aggregatedOutput, lacksSandbox, declined, stillRuns } = event;
+    if (stillRuns) return;
+    this.#runningCommands.delete(callId);
     if (lacksSandbox) {
       this.#lacksSandbox = true;
       return;
     }
     // A denied command has begin and end events but did not run. A command that was denied a second run outside the sandbox did run once.
     if (exitCode === NEVER_RAN && this.#deniedCalls.has(callId)) return;
+    if (declined) {
+      this.#commands.refused++;
+      return this.#noteFailure({ command, refusal: aggregatedOutput });
+    }
     this.#commands.run++;
     if (exitCode === 0) return;
     this.#commands.failed++;
-    this.#failures.push({ command, exitCode });
-    if (this.#failures.length > MAX_FAILURES) this.#failures.shift();
+    this.#noteFailure({ command, exitCode });
     if (this.#isReadOnly && READ_ONLY_DISK.test(aggregatedOutput)) this.#isWriteRefused = true;
+  }
+
+  #noteFailure(failure: FailedCommand): void {
+    this.#failures.push(failure);
+    if (this.#failures.length > MAX_FAILURES) this.#failures.shift();
   }
 
   #notePatch({ callId, success, changes }: Extract<ThreadEvent, { type: "patchEnded" }>): void {

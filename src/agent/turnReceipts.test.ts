@@ -57,7 +57,7 @@ describe("what a turn changed on the disk", () => {
     const { turn, receipts, request, seen } = observed();
     turn.publish([STARTED, COMPLETED]);
     await request.beforeChanges?.();
-    expect([(await receipts.of(turn)).files, seen]).toEqual([{ from: "patches", list: [] }, []]);
+    expect([(await receipts.of(turn)).files, seen]).toEqual([{ from: "nothing", list: [] }, []]);
   });
 
   it("is skipped without changes, and without a caller that wants the receipt", async () => {
@@ -67,7 +67,7 @@ describe("what a turn changed on the disk", () => {
     unwanted.turn.publish([STARTED]);
     await unwanted.request.beforeChanges?.();
     unwanted.turn.publish([COMPLETED]);
-    expect([(await idle.receipts.of(idle.turn)).files, idle.seen]).toEqual([{ from: "patches", list: [] }, []]);
+    expect([(await idle.receipts.of(idle.turn)).files, idle.seen]).toEqual([{ from: "nothing", list: [] }, []]);
     expect([(await unwanted.receipts.of(unwanted.turn)).files, unwanted.seen]).toEqual([{ from: "patches", list: [] }, []]);
   });
 

@@ -80,6 +80,8 @@ class ObservedReceipt {
   #cwd: string | undefined;
   #sinceMs: number | undefined;
   #look: Promise<DiskLook | undefined> | undefined;
+  /** Something ran that could change files. */
+  #mayHaveChanged = false;
   /** Set once, when the turn has ended. */
   #files: Promise<ChangedFiles | undefined> | undefined;
 
@@ -97,6 +99,7 @@ class ObservedReceipt {
 
   /** Delays the first change of a turn until the first look at the disk is complete. */
   async beforeChanges(): Promise<void> {
+    this.#mayHaveChanged = true;
     const { lookAt } = this.#parts;
     const cwd = this.#cwd;
     // An abandoned engine may get here after the turn's end, when no second look follows.
@@ -110,6 +113,7 @@ class ObservedReceipt {
   }
 
   async #lookAgain(withinMs: number): Promise<ChangedFiles | undefined> {
+    if (!this.#mayHaveChanged) return { from: "nothing", list: [] };
     const look = await this.#look;
     if (!look) return this.#byPatches();
     return look.after({ withinMs, patches: this.#book.patches });

@@ -46,6 +46,7 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
       msgs: ['{"type":"exec_command_output_delta","call_id":"call_9","stream":"stdout","chunk":"YS50cwo="}'],
     },
   ],
+  commandResumed: [{ event: { type: "commandResumed", callId: "call_9" }, msgs: [] }],
   commandEnded: [
     {
       event: {

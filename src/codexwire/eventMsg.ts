@@ -115,6 +115,8 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     case "approvalRequested":
       return [approvalRequest(event.request, where)];
     case "approvalDecided":
+    // What is typed into a command is in the model's raw calls.
+    case "commandResumed":
       return [];
     case "planUpdated":
       return [{ type: "plan_update", explanation: event.explanation, plan: event.plan }];

@@ -101,6 +101,8 @@ export type ThreadEvent =
   | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true; readonly onlyLooks?: true } & CommandCall)
   | { readonly type: "commandOutput"; readonly callId: string; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
   | ({ readonly type: "commandEnded" } & CommandCall & CommandOutcome)
+  /** The model turns to a command that still runs, also one of an earlier turn, to give it input or to wait for its output. */
+  | { readonly type: "commandResumed"; readonly callId: string }
   | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }
   | {
       readonly type: "patchEnded";

@@ -46,6 +46,8 @@ export interface CommandOutcome {
   readonly formattedOutput: string;
   /** The command did not run: a person or a rule refused it. */
   readonly declined?: true;
+  /** The turn ended before the command, which goes on. */
+  readonly stillRuns?: true;
   /** It did not run: no sandbox works on this machine, and running it without one was not approved. */
   readonly lacksSandbox?: true;
 }

@@ -304,11 +304,11 @@ function endsAnswer({ type }: ThreadEvent): boolean {
 }
 
 function precedesSideEffects({ type }: ThreadEvent): boolean {
-  return type === "commandStarted" || type === "patchStarted" || type === "mcpToolStarted";
+  return type === "commandStarted" || type === "commandResumed" || type === "patchStarted" || type === "mcpToolStarted";
 }
 
 function mayChangeFiles(event: ThreadEvent): boolean {
-  return event.type === "commandStarted" ? !event.onlyLooks : event.type === "patchStarted" || event.type === "mcpToolStarted";
+  return precedesSideEffects(event) && !(event.type === "commandStarted" && event.onlyLooks);
 }
 
 function failed(error: unknown): ThreadEvent {

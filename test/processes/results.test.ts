@@ -71,6 +71,30 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
     expect(valueAt(result, "structuredContent.files")).toBeOneOf([[{ path: "a.txt", kind: "update", added: 1, removed: 0 }], "unknown"]);
   });
 
+  it("tells what a command of an earlier turn changed when the turn gave it input, and that it still runs", async () => {
+    await using server = await startInRepository(["--enable", "unified_exec"]);
+    const shell = '!call exec_command {"cmd":"sh","tty":true,"yield_time_ms":250}';
+    const begun = await resultOf(server, { prompt: `${shell}\n!say begun`, ...WRITES });
+    expect(valueAt(begun, "structuredContent")).toMatchObject({ files: [], commands: { run: 0, failed: 0, stillRunning: 1 } });
+    const threadId = valueAt(begun, "structuredContent.threadId");
+    const [transcript = ""] = textsOf(await server.call("codex-threads", { threadId }).result());
+    const session = /session ID (\d+)/.exec(transcript)?.[1];
+    const types = `!call write_stdin {"session_id":${session},"chars":"echo x > typed.txt; exit\\n","yield_time_ms":5000}`;
+    const typed = await server.call("codex-reply", { threadId, prompt: `${types}\n!say typed` }).result();
+    expect(valueAt(typed, "structuredContent")).toMatchObject({
+      files: [{ path: "typed.txt", kind: "add", added: 1, removed: 0 }],
+      commands: { run: 1, failed: 0 },
+    });
+  });
+
+  it("tells a refused command from one that ran, and files that nothing could change from files not looked at", async () => {
+    await using server = await startInRepository();
+    const [, refused] = textsOf(await resultOf(server, { prompt: "!shell rm -rf a.txt\n!say no", ...WRITES }));
+    expect(refused).toMatch(/\ncommands: 0 run, 0 failed, 1 refused \(last: rm -rf a\.txt, .*rejected.*\)\n/);
+    const [, looked] = textsOf(await resultOf(server, { prompt: "!shell cat a.txt\n!say seen", ...WRITES }));
+    expect(looked).toContain("\nfiles changed: none\ncommands: 1 run, 0 failed\n");
+  });
+
   it("in a read-only sandbox says that nothing was written for that reason", async () => {
     await using server = await startInRepository();
     const says = /^Nothing was written: the sandbox is read-only\. .*sandbox "workspace-write"\.$/;

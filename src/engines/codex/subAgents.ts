@@ -260,6 +260,7 @@ function shownOf(event: ThreadEvent, name: string): readonly ThreadEvent[] {
   switch (event.type) {
     case "commandStarted":
     case "commandOutput":
+    case "commandResumed":
     case "commandEnded":
     case "patchStarted":
     case "patchEnded":

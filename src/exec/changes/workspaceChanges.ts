@@ -9,9 +9,12 @@ import { changedMs, type FileState, folderEntries, markOf } from "./fileStates.j
 import type { DirtyPath } from "./gitOutput.js";
 import { type LookingFor, type LookingHost, Repository } from "./repository.js";
 
-/** `git` and `folder` compare the disk before and after, and include changes by other programs; `patches` reports only the agent's patches. */
+/**
+ * `git` and `folder` compare the disk before and after, and include changes by other programs; `patches` reports only the agent's patches;
+ * `nothing`: nothing ran that could change files.
+ */
 export interface ChangedFiles {
-  readonly from: "git" | "folder" | "patches";
+  readonly from: "git" | "folder" | "patches" | "nothing";
   readonly list: readonly ChangedFile[];
 }
 

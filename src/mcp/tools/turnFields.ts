@@ -44,7 +44,16 @@ export const TURN_FIELDS = {
   },
   filesFrom: { type: "string", enum: ["git", "folder", "patches"] },
   filesOmitted: COUNT,
-  commands: objectOf({ run: COUNT, failed: COUNT, failures: listOf(objectOf({ command: TEXT, exitCode: COUNT })) }, ["run", "failed"]),
+  commands: objectOf(
+    {
+      run: COUNT,
+      failed: COUNT,
+      refused: COUNT,
+      stillRunning: COUNT,
+      failures: listOf(objectOf({ command: TEXT, exitCode: COUNT, refusal: TEXT })),
+    },
+    ["run", "failed"],
+  ),
   approvals: objectOf(
     { asked: COUNT, allowed: COUNT, denied: COUNT, decisions: listOf(objectOf({ what: TEXT, decision: TEXT, by: TEXT, reason: TEXT })) },
     ["asked", "allowed", "denied"],

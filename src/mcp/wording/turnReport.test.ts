@@ -27,7 +27,7 @@ const BUSY: TurnReceipt = {
     from: "git",
     list: Array.from({ length: 60 }, (_, at) => ({ path: `/project/src/f${at}\n.ts`, kind: "update" as const, added: at, removed: 1 })),
   },
-  commands: { run: 7, failed: 1, failures: [{ command: ["npm", "test"], exitCode: 1 }] },
+  commands: { run: 7, failed: 1, refused: 0, stillRunning: 0, failures: [{ command: ["npm", "test"], exitCode: 1 }] },
   approvals: {
     asked: 2,
     allowed: 1,
@@ -99,6 +99,27 @@ describe("a turn that did much", () => {
       ms: 61_500,
       next: "Do this.",
     });
+  });
+});
+
+it("a command that was refused did not run, and one that has not ended is named as such", () => {
+  const failures = [{ command: ["rm", "-rf", "x"], refusal: "`rm -rf x` rejected:\nblocked by policy" }];
+  const files = { from: "nothing", list: [] } as const;
+  const receipt = { ...BUSY, files, commands: { run: 0, failed: 0, refused: 1, stillRunning: 1, failures } };
+  expect(
+    reportText({ ...TURN, receipt })
+      .split("\n")
+      .slice(2, 4),
+  ).toEqual([
+    "files changed: none",
+    "commands: 0 run, 0 failed, 1 refused, 1 still running (last: rm -rf x, `rm -rf x` rejected: blocked by policy)",
+  ]);
+  expect(reportFields({ ...TURN, receipt })["commands"]).toEqual({
+    run: 0,
+    failed: 0,
+    refused: 1,
+    stillRunning: 1,
+    failures: [{ command: "rm -rf x", refusal: "`rm -rf x` rejected: blocked by policy" }],
   });
 });
 

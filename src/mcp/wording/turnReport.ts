@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
+import type { DecidedQuestion, FailedCommand, TurnReceipt } from "../../agent/receipt.js";
 import type { ApprovalSubject, DecidedBy } from "../../approvals/model.js";
 import type { ChangedFile } from "../../exec/changes/countedFiles.js";
 import type { ThreadId } from "../../lib/ids.js";
@@ -38,7 +38,7 @@ export function reportFields({
 }: ReportedTurn): Readonly<Record<string, unknown>> {
   const { files, commands, approvals, usage, costUsd, rateLimits, inForce, ms } = receipt;
   const list = files?.list ?? [];
-  const failures = commands.failures.map(({ command, exitCode }) => ({ command: visible(commandGist(command)), exitCode }));
+  const failures = commands.failures.map(failureField);
   const decisions = approvals.decisions.slice(-MAX_DECISIONS).map(decisionField);
   return {
     status,
@@ -46,7 +46,13 @@ export function reportFields({
     files: files ? list.slice(0, MAX_FILES).map((file) => ({ ...file, path: shortPath(file.path, inForce?.cwd) })) : "unknown",
     ...(files && list.length > 0 && { filesFrom: files.from }),
     ...(list.length > MAX_FILES && { filesOmitted: list.length - MAX_FILES }),
-    commands: { run: commands.run, failed: commands.failed, ...(failures.length > 0 && { failures }) },
+    commands: {
+      run: commands.run,
+      failed: commands.failed,
+      ...(commands.refused > 0 && { refused: commands.refused }),
+      ...(commands.stillRunning > 0 && { stillRunning: commands.stillRunning }),
+      ...(failures.length > 0 && { failures }),
+    },
     approvals: {
       asked: approvals.asked,
       allowed: approvals.allowed,
@@ -71,13 +77,13 @@ const NOTE_LENGTH = 300;
 /** The same for people, and for models that see text: the thread first, at most twelve lines, no empty statements. */
 export function reportText(turn: ReportedTurn): string {
   const { threadId, status, receipt, remarks = [], next } = turn;
-  const { commands, usage, costUsd, inForce, rateLimits, ms } = receipt;
+  const { usage, costUsd, inForce, rateLimits, ms } = receipt;
   const lines = [
     `threadId: ${threadId}`,
     `status: ${status} after ${seconds(ms)}`,
     ...[...remarks, ...receipt.notices].slice(0, MAX_NOTES).map((note) => `note: ${visible(oneLine(note, NOTE_LENGTH))}`),
     ...fileLines(receipt),
-    ...(commands.run > 0 ? [`commands: ${commands.run} run, ${commands.failed} failed${lastFailure(receipt)}`] : []),
+    ...commandLine(receipt),
     ...approvalLine(receipt),
     ...(usage
       ? [`tokens: ${grouped(usage.turn.total_tokens)} in this turn, ${grouped(usage.thread.total_tokens)} on the thread${price(costUsd)}`]
@@ -95,7 +101,8 @@ export function reportText(turn: ReportedTurn): string {
 function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
   if (!files) return ["files changed: unknown (looking took too long)"];
   const { list, from } = files;
-  if (list.length === 0) return commands.run > 0 ? [`files changed: none${from === "git" ? " that git sees" : SEEN_BY[from]}`] : [];
+  if (list.length === 0)
+    return commands.run + commands.stillRunning > 0 ? [`files changed: none${from === "git" ? " that git sees" : SEEN_BY[from]}`] : [];
   const shown = list.slice(0, list.length > MAX_FILE_LINES ? MAX_FILE_LINES - 1 : MAX_FILE_LINES);
   const rest = list.length - shown.length;
   return [
@@ -106,15 +113,32 @@ function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
 }
 
 const LETTERS = { add: "A", update: "M", delete: "D" } as const;
-const SEEN_BY = { git: "", folder: " (without git: the folder was compared)", patches: " (from the agent's own patches only)" } as const;
+const SEEN_BY = {
+  git: "",
+  nothing: "",
+  folder: " (without git: the folder was compared)",
+  patches: " (from the agent's own patches only)",
+} as const;
 
 function lineText({ added, removed }: ChangedFile): string {
   return added === undefined && removed === undefined ? "" : ` +${added ?? 0} -${removed ?? 0}`;
 }
 
-function lastFailure({ commands }: TurnReceipt): string {
-  const last = commands.failures.at(-1);
-  return last ? ` (last: ${visible(commandGist(last.command))}, exit code ${last.exitCode})` : "";
+function commandLine({ commands: { run, failed, refused, stillRunning, failures } }: TurnReceipt): string[] {
+  if (run + refused + stillRunning === 0) return [];
+  const counts = [
+    `${run} run`,
+    `${failed} failed`,
+    ...(refused > 0 ? [`${refused} refused`] : []),
+    ...(stillRunning > 0 ? [`${stillRunning} still running`] : []),
+  ];
+  const last = failures.at(-1);
+  const how = last?.refusal === undefined ? `exit code ${last?.exitCode}` : shortReason(last.refusal);
+  return [`commands: ${counts.join(", ")}${last ? ` (last: ${visible(commandGist(last.command))}, ${how})` : ""}`];
+}
+
+function failureField({ command, exitCode, refusal }: FailedCommand): Readonly<Record<string, unknown>> {
+  return { command: visible(commandGist(command)), ...(refusal === undefined ? { exitCode } : { refusal: shortReason(refusal) }) };
 }
 
 function approvalLine({ approvals: { asked, allowed, denied, decisions } }: TurnReceipt): string[] {

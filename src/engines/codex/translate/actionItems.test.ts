@@ -58,11 +58,11 @@ describe("a command", () => {
   });
 
   it.each([
-    ["was declined", "declined", "exec command rejected by user"],
-    ["never ran", "failed", "the command did not run"],
-  ])("that %s ends with that", (_what, status, stderr) => {
+    ["was declined", "declined", "exec command rejected by user", { declined: true }],
+    ["never ran", "failed", "the command did not run", {}],
+  ])("that %s ends with that", (_what, status, stderr, more) => {
     expect(shownAs([began(COMMAND_BEGUN), done({ ...COMMAND_BEGUN, status })]).slice(1)).toEqual([
-      { ...ended("", stderr, -1), durationMs: 0 },
+      { ...ended("", stderr, -1), ...more, durationMs: 0 },
     ]);
   });
 
@@ -72,9 +72,9 @@ describe("a command", () => {
   });
 
   it.each([
-    ["interrupted", { kind: "interrupted" as const }, "command interrupted"],
-    ["over while it runs on", { kind: "completed" as const }, "still running when the turn ended"],
-  ])("is closed when its turn is %s, and its later output belongs to no turn", (_what, ending, stderr) => {
+    ["interrupted", { kind: "interrupted" as const }, "command interrupted", {}],
+    ["over while it runs on", { kind: "completed" as const }, "still running when the turn ended", { stillRuns: true }],
+  ])("is closed when its turn is %s, and its later output belongs to no turn", (_what, ending, stderr, more) => {
     const memory = new ThreadMemory();
     const told = [
       began(COMMAND_BEGUN),
@@ -85,6 +85,7 @@ describe("a command", () => {
       stderr,
       aggregatedOutput: `so far\n${stderr}`,
       formattedOutput: `so far\n${stderr}`,
+      ...more,
       durationMs: 0,
     });
     expect(shownAs([done({ ...COMMAND_BEGUN, status: "failed", exitCode: -1 })], { memory })).toEqual([]);

@@ -61,7 +61,16 @@ function outcomeOf(item: Fields): CommandOutcome {
   const durationMs = asNumber(item["durationMs"]) ?? 0;
   const stderr = commandComplaint(item, output);
   const all = stderr === "" || output === "" ? output + stderr : `${output}\n${stderr}`;
-  return { stdout: output, stderr, aggregatedOutput: all, formattedOutput: all, exitCode, durationMs };
+  return {
+    stdout: output,
+    stderr,
+    aggregatedOutput: all,
+    formattedOutput: all,
+    exitCode,
+    durationMs,
+    ...(item["status"] === "declined" && { declined: true }),
+    ...(item["unfinished"] === UNFINISHED.completed && { stillRuns: true }),
+  };
 }
 
 /** The reason for a missing exit code. */

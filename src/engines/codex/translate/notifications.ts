@@ -99,6 +99,12 @@ const commandOutput: Translation = ({ itemId, delta }, { items }) => {
   return [{ type: "commandOutput", callId: open.id, stream: "stdout", bytes: Buffer.from(text) }];
 };
 
+/** What is typed into a command is in the model's raw calls. The command may be one of an earlier turn. */
+const commandResumed: Translation = ({ itemId }) => {
+  const callId = nonEmptyText(itemId);
+  return callId === undefined ? [] : [{ type: "commandResumed", callId }];
+};
+
 /** A change grows while it is being written. */
 const patchUpdated: Translation = ({ itemId, changes }, { items }) => {
   const open = items.find(itemId);
@@ -136,7 +142,7 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
   ["item/reasoning/summaryTextDelta", summaryDelta],
   ["item/reasoning/textDelta", rawReasoningDelta],
   ["item/commandExecution/outputDelta", commandOutput],
-  ["item/commandExecution/terminalInteraction", { ignored: "what is typed into a terminal is in the model's raw calls" }],
+  ["item/commandExecution/terminalInteraction", commandResumed],
   ["item/fileChange/patchUpdated", patchUpdated],
   ["item/fileChange/outputDelta", { ignored: "no longer sent; the output is rebuilt when the change completes" }],
   ["item/plan/delta", { ignored: "the mode that proposes plans is never asked for" }],

@@ -36,6 +36,7 @@ describe("exec_command", () => {
     const answered = await stage.use("write_stdin", { session_id: session, chars: "word\n", yield_time_ms: 30_000 });
     expect(answered.output).toContain("Process exited with code 0");
     expect(said(answered)).toContain("got word");
+    expect(answered.events).toContainEqual({ type: "commandResumed", callId: "call_1" });
     expect(answered.events.find(({ type }) => type === "commandEnded")).toMatchObject({ callId: "call_1", exitCode: 0 });
     expect((await stage.use("write_stdin", { session_id: session })).output).toBe(`write_stdin failed: Unknown process id ${session}`);
   });

@@ -123,6 +123,7 @@ async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext)
   // An earlier turn may have had rights that this one does not have.
   if (runtime.confined && left?.sandboxed === false) return { output: `write_stdin failed: process ${id} runs outside the sandbox` };
   try {
+    if (left) yield [{ type: "commandResumed", callId: left.command.callId }];
     const wait = { yieldTimeMs: writeYieldMs(yieldTimeMs ?? undefined, chars ?? ""), signal: ctx.signal };
     const report = await runtime.sessions.write(id, chars ?? "", wait);
     if (report.exitCode !== undefined) running.delete(id);

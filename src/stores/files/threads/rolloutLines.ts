@@ -65,6 +65,7 @@ function linesOf(event: ThreadEvent, stamp: Stamp): string {
     case "reasoningSectionBreak":
     case "commandStarted":
     case "commandOutput":
+    case "commandResumed":
     case "commandEnded":
     case "patchStarted":
     case "patchEnded":
