@@ -55,6 +55,24 @@ describe("pages", () => {
     expect(transcriptPage(entries, before.earlierCursor)).toEqual({ entries, turn: 1, turns: 3 });
   });
 
+  it("name the last message of their turn where it is further on", () => {
+    const long = "x".repeat(40_000);
+    const entries: TranscriptEntry[] = [
+      user("one"),
+      AGENT,
+      user(long),
+      AGENT,
+      { from: "output", text: long },
+      { from: "agent", text: long },
+    ];
+    const first = transcriptPage(entries);
+    expect(first).toMatchObject({ nextCursor: "2.32000", answerCursor: "5.0" });
+    expect(transcriptPage(entries, first.nextCursor)).toMatchObject({ nextCursor: "4.23997", answerCursor: "5.0" });
+    for (const cursor of ["0.0", "5.0", "5.32000"])
+      expect(transcriptPage(entries.slice(0, cursor === "0.0" ? 2 : 6), cursor)).not.toHaveProperty("answerCursor");
+    expect(transcriptPage([...entries, user("three")], "2.0")).toMatchObject({ turn: 2, answerCursor: "5.0" });
+  });
+
   it("have everything once together, also if a page ends within a surrogate pair", () => {
     const long = "😀".repeat(50_000);
     const entries: TranscriptEntry[] = [user("go"), { from: "agent", text: long }, AGENT];

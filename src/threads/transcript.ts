@@ -17,6 +17,8 @@ export interface TranscriptPage {
   readonly turns: number;
   /** Start of the next page; absent at the end. */
   readonly nextCursor?: string;
+  /** Start of the last message of the turn in which the page begins; absent if it begins there or later, or shows all of it. */
+  readonly answerCursor?: string;
   /** Start of the turn before the page's first one; absent on the first. */
   readonly earlierCursor?: string;
 }
@@ -61,11 +63,13 @@ export function transcriptPage(entries: readonly TranscriptEntry[], cursor?: str
   }
   const turn = Math.max(1, begins.filter((at) => at <= start.entry).length);
   const earlier = begins[turn - 2];
+  const answer = entries.slice(0, begins[turn]).findLastIndex(({ from }) => from === "agent");
   return {
     entries: shown,
     turn,
     turns: begins.length,
     ...(entry < entries.length && { nextCursor: `${entry}.${offset}` }),
+    ...(answer > start.entry && answer >= entry && { answerCursor: `${answer}.0` }),
     ...(earlier !== undefined && { earlierCursor: `${earlier}.0` }),
   };
 }

@@ -62,6 +62,7 @@ export const threadsTool = defineTool({
           required: ["from", "text"],
         },
       },
+      answerCursor: TEXT,
       earlierCursor: TEXT,
     },
   },
@@ -115,6 +116,7 @@ async function readAnswer(
     `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity, { wholeQuestions: true })}`,
     ...page.entries.map(spoken),
     ...(page.nextCursor === undefined ? [] : [`Next page: cursor ${page.nextCursor}`]),
+    ...(page.answerCursor === undefined ? [] : [`The turn's last message: cursor ${page.answerCursor}`]),
     ...(page.earlierCursor === undefined ? [] : [`The turn before: cursor ${page.earlierCursor}`]),
   ];
   return answer(lines.join("\n"), { threadId, ...shownActivity(activity, { wholeQuestions: true }), ...page });
