@@ -91,6 +91,22 @@ export class ThreadAccess {
     return caller.sessionId === undefined || !this.#isHeldByOther(id, caller);
   }
 
+  /**
+   * The only threads that can be open or visible to the caller, because the others have no owner. Undefined if those are shared, or if the
+   * caller sees all.
+   */
+  async ownedOnly(caller: Caller, { watches }: { readonly watches: boolean }): Promise<ReadonlySet<ThreadId> | undefined> {
+    if ((watches && hasScope(caller, "operator")) || this.#options.sharesUnowned()) return undefined;
+    const held = caller.sessionId === undefined ? undefined : this.#held.get(caller.sessionId);
+    try {
+      const owned = await this.#options.owners.owned();
+      return held && [...held].some((id) => !owned.has(id)) ? new Set([...owned, ...held]) : owned;
+    } catch {
+      // Each thread's owner is checked anyway.
+      return undefined;
+    }
+  }
+
   /** Undefined if the thread has no owner or the owner cannot be read. */
   async ownerOf(id: ThreadId): Promise<Principal | undefined> {
     try {

@@ -50,6 +50,40 @@ describe("a caller's list", () => {
     expect(seen).toEqual(scene.catalog.kept.filter((_, at) => at % 3 === 0));
   });
 
+  it("is found among many others in pages of any size, and never ends early or twice", async () => {
+    const scene = new Scene();
+    for (let at = 0; at < 300; at++) {
+      const id = newThreadId();
+      scene.catalog.kept.splice(7, 0, id);
+      if (at % 2 === 0) scene.owners.kept.set(id, BOB.principal);
+    }
+    for (const limit of [1, 3, 7, 100]) {
+      const seen: ThreadId[] = [];
+      let [cursor, empty]: [string | undefined, number] = [undefined, 0];
+      do {
+        const page = await scene.list().page(scene.catalog, { limit, cursor }, { caller: ALICE, signal });
+        expect(page.threads.length).toBeLessThanOrEqual(limit);
+        if (page.threads.length === 0) empty++;
+        seen.push(...page.threads.map(({ id }) => id));
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      expect([limit, seen]).toEqual([limit, scene.catalog.kept.filter((id) => scene.owners.kept.get(id) === ALICE.principal)]);
+      expect(empty).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it("asks the catalog for threads with an owner only, unless the others are shared or the caller sees all", async () => {
+    const scene = new Scene();
+    await scene.page(scene.list(), ALICE);
+    expect(scene.catalog.queries.at(-1)?.among).toEqual(new Set(scene.owners.kept.keys()));
+    const shared = new ThreadAccess({ owners: scene.owners, isAttended: () => true, sharesUnowned: () => true, report: () => {} });
+    await scene.page(new ThreadList(shared, async () => scene.key), ALICE);
+    expect(scene.catalog.queries.at(-1)?.among).toBeUndefined();
+    const operator = { ...ALICE, scopes: ["operator"] } as const;
+    await scene.list().page(scene.catalog, { limit: 4 }, { caller: operator, signal, watches: true });
+    expect(scene.catalog.queries.at(-1)?.among).toBeUndefined();
+  });
+
   it("gives cursors that reveal nothing and are valid for one caller only", async () => {
     const scene = new Scene();
     const { nextCursor = "" } = await scene.page(scene.list(), ALICE);

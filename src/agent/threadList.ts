@@ -4,8 +4,10 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../t
 import type { ThreadAccess } from "./access.js";
 import type { Caller } from "./caller.js";
 
-/** The number of pages of all threads that are read to fill one page of a caller's own threads. */
-const MOST_PAGES = 20;
+/** How much of the list of all threads is read to fill one page of a caller's own: so many pages, and so many threads. */
+const MOST_READ = { pages: 20, threads: 500 };
+/** The size of those pages after the first, however few threads the caller's page still needs. */
+const READ_AT_ONCE = 100;
 
 /** The caller that requests a page, and its abort signal. */
 export interface PageReader {
@@ -32,16 +34,30 @@ export class ThreadList {
     if (!caller) return catalog.list(query);
     const threads: ThreadSummary[] = [];
     const cursors = await this.#cursors();
+    const among = await this.#access.ownedOnly(caller, { watches: watches ?? false });
     let cursor = query.cursor === undefined ? undefined : cursors.open(query.cursor, caller);
-    for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
-      const found = await catalog.list({ ...query, cursor, limit: query.limit - threads.length });
-      const shown = await Promise.all(found.threads.map((thread) => this.#shows(thread, caller, watches)));
-      threads.push(...found.threads.filter((_, at) => shown[at]));
+    let read = 0;
+    for (let page = 0; page < MOST_READ.pages && read < MOST_READ.threads && !signal.aborted; page++) {
+      const wanted = query.limit - threads.length;
+      const from = { ...query, among, cursor };
+      let found = await catalog.list({ ...from, limit: page === 0 ? wanted : Math.max(wanted, READ_AT_ONCE) });
+      read += found.threads.length;
+      const own = await this.#ownIn(found.threads, { caller, watches });
+      const last = own[wanted];
+      // Where the caller's page ends inside the one that was read, that is read again up to there: only a page has a cursor.
+      if (last) found = await catalog.list({ ...from, limit: found.threads.indexOf(last) });
+      const ids = new Set(own.map(({ id }) => id));
+      threads.push(...found.threads.filter(({ id }) => ids.has(id)).slice(0, wanted));
       cursor = found.nextCursor;
       if (cursor === undefined) return { threads };
       if (threads.length >= query.limit) break;
     }
     return cursor === undefined ? { threads } : { threads, nextCursor: cursors.seal(cursor, caller) };
+  }
+
+  async #ownIn(threads: readonly ThreadSummary[], { caller, watches }: { readonly caller: Caller; readonly watches: boolean | undefined }) {
+    const shown = await Promise.all(threads.map((thread) => this.#shows(thread, caller, watches)));
+    return threads.filter((_, at) => shown[at]);
   }
 
   #shows({ id }: ThreadSummary, caller: Caller, watches: boolean | undefined): Promise<boolean> {

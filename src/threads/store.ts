@@ -53,6 +53,8 @@ export interface ThreadQuery {
   readonly cwd?: string | undefined;
   /** Only threads whose title or beginning contains this text, ignoring case. */
   readonly search?: string | undefined;
+  /** Only these threads. A catalog that cannot look for them lists others too. */
+  readonly among?: ReadonlySet<ThreadId> | undefined;
 }
 
 export interface ThreadPage {
@@ -169,4 +171,6 @@ export interface ThreadOwners {
   keep(id: ThreadId, owner: string): Promise<void>;
   /** Undefined for a thread without an owner. Throws `StorageFailed` when there is an owner but it cannot be read. */
   ownerOf(id: ThreadId): Promise<string | undefined>;
+  /** The threads that have an owner. Throws `StorageFailed`. */
+  owned(): Promise<ReadonlySet<ThreadId>>;
 }

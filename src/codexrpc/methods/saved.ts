@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { hasScope } from "../../agent/caller.js";
 import { eventMsgs } from "../../codexwire/eventMsg.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type ThreadId, turnIdOf } from "../../lib/ids.js";
@@ -18,7 +19,7 @@ export const listConversations = defineMethod({
   scope: "call",
   params: z.object({ pageSize: optional(z.int().check(z.nonnegative())), cursor: optional(z.string()) }),
   about:
-    "A page of the saved conversations that the caller may use, newest first, without archived ones. The default `pageSize` is 25, the maximum 100. A cursor is valid for the caller " +
+    "A page of the saved conversations that the caller may use, newest first, without archived ones; an operator gets those of all, to listen to them. A page may be short or empty and still have a next one. The default `pageSize` is 25, the maximum 100. A cursor is valid for the caller " +
     "that got it, also after a restart of the server; its format may change.",
   answers:
     "`items` of `conversationId`, `path`, `preview` (the start of the first user message, on one line) and `timestamp`; `nextCursor` if there are more.",
@@ -42,11 +43,10 @@ export const listConversations = defineMethod({
   ],
   async call({ pageSize = PAGE.usual, cursor }, { agent, ask }) {
     const limit = Math.min(Math.max(pageSize, 1), PAGE.most);
-    const { threads, nextCursor } = await failing("failed to list conversations", agent.list(ask, { limit, cursor })).catch(
-      (error: unknown) => {
-        throw isInvalidCursor(error) ? new RpcError(RPC.invalidRequest, `invalid cursor: ${cursor ?? ""}`) : error;
-      },
-    );
+    const page = hasScope(ask.caller, "operator") ? agent.watchable(ask, { limit, cursor }) : agent.list(ask, { limit, cursor });
+    const { threads, nextCursor } = await failing("failed to list conversations", page).catch((error: unknown) => {
+      throw isInvalidCursor(error) ? new RpcError(RPC.invalidRequest, `invalid cursor: ${cursor ?? ""}`) : error;
+    });
     const shown = threads.filter(({ preview }) => preview !== "");
     const unknown = shown.filter(({ path }) => path === undefined).map(({ id }) => id);
     const paths = unknown.length === 0 ? new Map<ThreadId, string>() : await agent.recordPaths(ask, unknown);

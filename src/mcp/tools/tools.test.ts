@@ -91,12 +91,12 @@ describe("the threads", () => {
     expect(found).toEqual(mine);
   });
 
-  it("are searched in a limited number of pages at a time", async () => {
+  it("are searched in a limited part of the list at a time", async () => {
     await using stage = new OwnToolsStage();
-    for (let at = 0; at < 100; at++) stage.catalog.kept.push(newThreadId());
+    for (let at = 0; at < 1_000; at++) stage.catalog.kept.push(newThreadId());
     const answer = await stage.call("codex-threads", { action: "list", limit: 2 }, ALICE);
     expect(answer.structuredContent).toEqual({ threads: [], nextCursor: expect.any(String) });
-    expect(stage.catalog.queries).toHaveLength(20);
+    expect(stage.catalog.queries).toHaveLength(6);
   });
 
   it("a cursor works for its caller only", async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempHome } from "../../../test/support/threads/rollouts.js";
@@ -24,6 +24,22 @@ describe("a thread's owner", () => {
     await new OwnerFiles(home.path).keep(yours, 'b"o\nb ☃');
     const later = new OwnerFiles(home.path);
     expect(await Promise.all([mine, yours, nobodys].map((id) => later.ownerOf(id)))).toEqual(["alice", 'b"o\nb ☃', undefined]);
+  });
+
+  it("is told of all threads that have one, also right after another process noted one", async () => {
+    using home = tempHome();
+    const owners = new OwnerFiles(home.path);
+    expect(await owners.owned()).toEqual(new Set());
+    const [mine, yours] = [newThreadId(), newThreadId()];
+    await owners.keep(mine, "alice");
+    expect(await owners.owned()).toEqual(new Set([mine]));
+    await new OwnerFiles(home.path).keep(yours, "bob");
+    writeFileSync(`${fileOf(home.path, yours)}.0a1b2c.new`, "");
+    expect(await owners.owned()).toEqual(new Set([mine, yours]));
+    const past = new Date(Date.now() - 60_000);
+    utimesSync(path.dirname(fileOf(home.path, mine)), past, past);
+    rmSync(fileOf(home.path, mine));
+    expect(await owners.owned()).toEqual(new Set([yours]));
   });
 
   it("can be read by its user only, and leaves no draft behind", async () => {

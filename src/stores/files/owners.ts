@@ -2,18 +2,22 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
-import type { ThreadId } from "../../lib/ids.js";
+import { type ThreadId, threadIdOf } from "../../lib/ids.js";
 import { StorageFailed } from "../../threads/errors.js";
 import type { ThreadOwners } from "../../threads/store.js";
 import { storageFailure } from "./failure.js";
+import { type FileStamp, isSameStamp, isSettled, stampOf, statsOf } from "./fileStamp.js";
 import { writeWholeFile } from "./wholeFile.js";
 
 /** More than the longest token subject takes. */
 const LARGEST_FILE_BYTES = 8_192;
 
+const SUFFIX = ".json";
+
 /** The owners of threads, as one small file for each thread that has one. */
 export class OwnerFiles implements ThreadOwners {
   readonly #folder: string;
+  #known: { readonly stamp: FileStamp; readonly ids: ReadonlySet<ThreadId> } | undefined;
 
   constructor(codexHome: string) {
     this.#folder = path.join(codexHome, "mcp-server", "owners");
@@ -40,8 +44,24 @@ export class OwnerFiles implements ThreadOwners {
     }
   }
 
+  /** Read again only when the folder has changed. */
+  async owned(): Promise<ReadonlySet<ThreadId>> {
+    const stats = statsOf(this.#folder);
+    if (!stats) return new Set();
+    const stamp = stampOf(stats);
+    if (this.#known && isSameStamp(this.#known.stamp, stamp)) return this.#known.ids;
+    try {
+      const names = await promises.readdir(this.#folder);
+      const ids = new Set(names.flatMap((name) => (name.endsWith(SUFFIX) ? [threadIdOf(name.slice(0, -SUFFIX.length))] : [])));
+      this.#known = isSettled(stamp, Date.now()) ? { stamp, ids } : undefined;
+      return ids;
+    } catch (error) {
+      throw storageFailure("list the threads' owners in", this.#folder, error);
+    }
+  }
+
   #fileOf(id: ThreadId): string {
-    return path.join(this.#folder, `${id}.json`);
+    return path.join(this.#folder, `${id}${SUFFIX}`);
   }
 }
 

@@ -150,6 +150,10 @@ export class MemoryOwners implements ThreadOwners {
     if (this.broken.has(id)) throw new StorageFailed("the file is torn");
     return this.kept.get(id);
   }
+
+  async owned(): Promise<ReadonlySet<ThreadId>> {
+    return new Set([...this.kept.keys(), ...this.broken]);
+  }
 }
 
 /** Named sessions in memory. */

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { type FileStamp, isSameStamp } from "./fileStamp.js";
+import { type FileStamp, isSameStamp } from "../fileStamp.js";
 
 /** What a list needs to know about a thread. */
 export interface KnownHead {

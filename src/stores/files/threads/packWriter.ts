@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import { crc32 } from "node:zlib";
-import type { FileStamp } from "./fileStamp.js";
+import type { FileStamp } from "../fileStamp.js";
 import { type GramBits, gramBits, searchedForm } from "./gramBits.js";
 import { entryLine, type HeadEntry } from "./headEntry.js";
 import { idIn, PACK_VERSION, type StoredRow, type StoredTable } from "./shelfPack.js";

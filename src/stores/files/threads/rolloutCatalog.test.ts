@@ -55,6 +55,7 @@ describe("the list", () => {
           id,
           preview: "Fix the flaky test",
           cwd: "/repo/a",
+          path: expect.stringMatching(`sessions/2026/01/27/rollout-.*-${id}.jsonl$`),
           startedAt: "2026-01-27T10:32:31.100Z",
           lastUsedAt: USED_AT.toISOString(),
         },

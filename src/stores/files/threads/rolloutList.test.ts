@@ -18,7 +18,7 @@ import path from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { asked, keepThread, line, USED_AT } from "../../../../test/support/threads/keptThreads.js";
 import { tempHome } from "../../../../test/support/threads/rollouts.js";
-import type { ThreadId } from "../../../lib/ids.js";
+import { newThreadId, type ThreadId } from "../../../lib/ids.js";
 import type { ThreadQuery, ThreadSummary } from "../../../threads/store.js";
 import { RolloutCatalog } from "./rolloutCatalog.js";
 import { RolloutList } from "./rolloutList.js";
@@ -133,6 +133,41 @@ describe("with an index", () => {
       cursor = nextCursor;
     }
     expect(seen).toEqual(ids.toReversed());
+  });
+
+  it("lists certain threads, and opens no other files even without an index", async () => {
+    const [first, middle, last] = [ids[2], ids[40], ids.at(-1)] as ThreadId[];
+    const few = new Set([first, middle, last] as ThreadId[]);
+    const many = new Set(ids.slice(3, 76));
+    expect((await listed({ among: few })).map(({ id }) => id)).toEqual([last, middle, first]);
+    expect((await listed({ among: many })).map(({ id }) => id)).toEqual(ids.slice(3, 76).toReversed());
+    for (const query of [
+      { among: few },
+      { among: many, cwd: "/repo/1" },
+      { among: many, search: "thread 7" },
+      { among: new Set<ThreadId>() },
+    ])
+      expect([query, await listed(query)]).toEqual([query, await walked(query)]);
+    expect((await catalog.list({ limit: 2, among: few })).nextCursor).toBeDefined();
+    expect(await looked({ among: few })).toBe(0);
+    rmSync(path.join(home, "mcp-server"), { recursive: true });
+    expect(await looked({ among: few })).toBe(few.size);
+  });
+
+  it.each([true, false])("goes on where a page ended that found none of certain threads (with an index: %s)", async (indexed) => {
+    const codexHome = indexed ? home : path.join(home, "no-index");
+    const list = new RolloutList({ codexHome: home, packs: new ShelfPacks(codexHome), mostPassed: 20, titles: new ThreadTitles(home) });
+    // More than the bits of a chunk are asked for.
+    const among = new Set([...ids.slice(0, 2), ...Array.from({ length: 70 }, () => newThreadId())]);
+    const pages: ThreadId[][] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await list.page({ limit: 5, cursor, among });
+      pages.push(page.threads.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages.flat()).toEqual([ids[1], ids[0]]);
   });
 
   it("is private to the user, a file for each month and one for the archive", () => {

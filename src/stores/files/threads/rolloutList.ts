@@ -2,7 +2,7 @@ import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { type ThreadId, threadIdOf } from "../../../lib/ids.js";
 import type { ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/store.js";
-import { stampOf, statsOf } from "./fileStamp.js";
+import { stampOf, statsOf } from "../fileStamp.js";
 import { type HeadEntry, headFor, type KnownHead } from "./headEntry.js";
 import { checkPosition, reachable, rolloutNamesIn, type Shelf, type ShelfFolder, shelvesOf } from "./rolloutShelves.js";
 import { type ChunkRow, idIn, type PackChunk, type PackReader } from "./shelfPack.js";
@@ -15,6 +15,8 @@ import type { ThreadTitles } from "./threadTitles.js";
 export const MOST_LOOKED_AT = 1_000;
 /** The limit of entries in changed folders examined for one page. */
 const MOST_GONE_THROUGH = 2_000;
+/** The limit of names of unwanted threads that one page skips. */
+const MOST_PASSED = 25_000;
 const MOST_CHECKED = 250;
 /** The amount of work before yielding to the event loop. */
 const WORK_AT_ONCE = 100;
@@ -25,6 +27,7 @@ interface ListParts {
   readonly titles: ThreadTitles;
   /** The number of newest files that each search compares with the index; the others are checked afterwards. */
   readonly mostChecked?: number | undefined;
+  readonly mostPassed?: number | undefined;
 }
 
 export interface ListedPage extends ThreadPage {
@@ -48,13 +51,13 @@ export class RolloutList {
     let last = cursor === undefined ? undefined : checkPosition(cursor, { archived });
     const titles = await this.#parts.titles.read();
     const filter = new ThreadFilter(query, titles);
-    const effort = new Effort();
+    const effort = new Effort(this.#parts.mostPassed ?? MOST_PASSED);
     const threads: ThreadSummary[] = [];
     for await (const place of this.#places({ archived, after: last, filter, effort })) {
-      const found = await this.#threadAt(place, { filter, effort });
+      const found = place.isPassed ? undefined : await this.#threadAt(place, { filter, effort });
       // Only an existing thread justifies another page.
       if (found && threads.length >= limit) return pageUpTo(last, threads, effort);
-      if (found) threads.push(withTitle(found, titles));
+      if (found) threads.push({ ...withTitle(found, titles), path: place.path });
       last = place.position;
       if (effort.isSpent) return pageUpTo(last, threads, effort);
     }
@@ -82,6 +85,7 @@ export class RolloutList {
     const after = nameAfter(folder, search.after);
     for (const row of rows) {
       if (after !== undefined && row.oldest >= after) continue;
+      if (!filter.mayWantAmong(row.bits)) continue;
       const all = filter.isOpen || effort.checked < (this.#parts.mostChecked ?? MOST_CHECKED);
       if (!all && !row.mustLook && !filter.mayBeAmong(row.bits)) continue;
       await effort.work(2);
@@ -95,9 +99,12 @@ export class RolloutList {
       for (const index of all ? chunk.keys() : wantedIn(chunk, filter)) {
         const name = chunk.nameAt(index);
         if (after !== undefined && name >= after) continue;
-        effort.checked++;
-        yield { ...placeOf(folder, name), known: chunk.entryAt(index) };
+        if (filter.wants(idIn(name))) {
+          effort.checked++;
+          yield { ...placeOf(folder, name), known: chunk.entryAt(index) };
+        } else effort.passed++;
       }
+      if (effort.isSpent) yield passed(folder, row.oldest);
     }
   }
 
@@ -125,6 +132,8 @@ interface Place {
   readonly path: string;
   readonly name: string;
   readonly known: HeadEntry | undefined;
+  /** Only the position where a search for certain threads has come to. */
+  readonly isPassed?: true;
 }
 
 interface Judging {
@@ -145,11 +154,16 @@ interface PackSearch extends PlaceSearch {
 /** From the names that exist now; the index still covers unchanged files. */
 async function* placesInFolder(
   folder: ShelfFolder,
-  { pack, after: position, effort }: PlaceSearch & { readonly pack: PackReader | undefined },
+  { pack, after: position, filter, effort }: PlaceSearch & { readonly pack: PackReader | undefined },
 ): AsyncGenerator<Place> {
   const after = nameAfter(folder, position);
   for (const name of reachable(() => rolloutNamesIn(folder.path))) {
     if (after !== undefined && name >= after) continue;
+    if (!filter.wants(idIn(name))) {
+      effort.passed++;
+      if (effort.isSpent) yield passed(folder, name);
+      continue;
+    }
     effort.gone++;
     await effort.work(0.2);
     yield { ...placeOf(folder, name), known: pack?.find(folder.name, name) };
@@ -163,6 +177,10 @@ function nameAfter({ prefix }: ShelfFolder, position: string | undefined): strin
 
 function placeOf(folder: ShelfFolder, name: string): Pick<Place, "position" | "path" | "name"> {
   return { position: `${folder.prefix}${name}`, path: path.join(folder.path, name), name };
+}
+
+function passed(folder: ShelfFolder, name: string): Place {
+  return { ...placeOf(folder, name), known: undefined, isPassed: true };
 }
 
 /** The entries of a chunk that may match, as far as their unparsed lines show. */
@@ -183,10 +201,16 @@ class Effort {
   looked = 0;
   checked = 0;
   gone = 0;
+  passed = 0;
   #work = 0;
+  readonly #mostPassed: number;
+
+  constructor(mostPassed: number) {
+    this.#mostPassed = mostPassed;
+  }
 
   get isSpent(): boolean {
-    return this.looked >= MOST_LOOKED_AT || this.gone >= MOST_GONE_THROUGH;
+    return this.looked >= MOST_LOOKED_AT || this.gone >= MOST_GONE_THROUGH || this.passed >= this.#mostPassed;
   }
 
   look(spent: number): Promise<void> | undefined {

@@ -16,7 +16,7 @@ import type {
   ThreadStore,
   WriterLease,
 } from "../../../threads/store.js";
-import { stampOf, statsOf } from "./fileStamp.js";
+import { stampOf, statsOf } from "../fileStamp.js";
 import { type FileMark, newRolloutPath, RolloutFile } from "./rolloutFile.js";
 import { type Origin, rolloutLines, sessionMetaLine } from "./rolloutLines.js";
 import { findRollout, findRollouts, isArchivedRollout } from "./rolloutPaths.js";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe } from "../../../lib/errors.js";
 import { monotonicMs, Tasks } from "../../../lib/promises.js";
-import { type FileStamp, isSameStamp, isSettled, stampOf, statsOf } from "./fileStamp.js";
+import { type FileStamp, isSameStamp, isSettled, stampOf, statsOf } from "../fileStamp.js";
 import { type HeadEntry, keptHead } from "./headEntry.js";
 import { knownHead } from "./rolloutList.js";
 import { reachable, rolloutNamesIn, type Shelf, type ShelfFolder, shelvesOf } from "./rolloutShelves.js";

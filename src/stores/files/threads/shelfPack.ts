@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { isFields } from "../../../lib/fields.js";
-import { type FileStamp, isSameStamp, stampOf } from "./fileStamp.js";
+import { type FileStamp, isSameStamp, stampOf } from "../fileStamp.js";
 import type { GramBits } from "./gramBits.js";
 import { type EntryKind, entryIn, type HeadEntry, NAME_LENGTH } from "./headEntry.js";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../../lib/errors.js";
-import { statsOf } from "./fileStamp.js";
+import { statsOf } from "../fileStamp.js";
 import { DRAFT, PackWriter } from "./packWriter.js";
 import { PackReader, type PackTable } from "./shelfPack.js";
 

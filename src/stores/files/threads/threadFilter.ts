@@ -5,6 +5,8 @@ import type { KnownHead } from "./headEntry.js";
 
 /** With more matching titles, checking each thread is faster than a look-up first. */
 const MOST_ASKED_FOR = 500;
+/** The same for wanted ids. */
+const MOST_NAMED = 64;
 
 /** The criteria of a list. */
 export class ThreadFilter {
@@ -18,8 +20,10 @@ export class ThreadFilter {
   /** The same for its folder. */
   readonly quotedCwd: Buffer | undefined;
   readonly #titled = new Set<string>();
+  readonly #among: ReadonlySet<string> | undefined;
 
-  constructor({ cwd, search }: Pick<ThreadQuery, "cwd" | "search">, titles: ReadonlyMap<string, string>) {
+  constructor({ cwd, search, among }: Pick<ThreadQuery, "cwd" | "search" | "among">, titles: ReadonlyMap<string, string>) {
+    this.#among = among;
     this.#cwd = cwd === undefined ? undefined : path.resolve(cwd);
     this.quotedCwd = this.#cwd === undefined ? undefined : Buffer.from(JSON.stringify(this.#cwd));
     this.#search = search?.toLowerCase();
@@ -28,7 +32,17 @@ export class ThreadFilter {
     for (const [id, title] of titles) if (title.toLowerCase().includes(this.#search)) this.#titled.add(id);
   }
 
-  /** Every thread matches. */
+  /** Whether a thread with this id is wanted at all. */
+  wants(id: string): boolean {
+    return this.#among?.has(id) ?? true;
+  }
+
+  /** False: none of the threads covered by the bits is wanted. */
+  mayWantAmong(bits: GramBits): boolean {
+    return !this.#among || this.#among.size > MOST_NAMED || [...this.#among].some((id) => mayHoldWhole(bits, id));
+  }
+
+  /** Every wanted thread matches. */
   get isOpen(): boolean {
     return this.#cwd === undefined && this.#search === undefined;
   }

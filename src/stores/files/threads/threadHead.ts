@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, promises, readSync } from "n
 import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
 import { oneLine } from "../../../lib/oneLine.js";
 import { isOutOfFiles, storageFailure } from "../failure.js";
-import { type FileStamp, stampOf } from "./fileStamp.js";
+import { type FileStamp, stampOf } from "../fileStamp.js";
 import { parseLine } from "./rolloutLines.js";
 import { pastIn, threadLines } from "./threadLines.js";
 
