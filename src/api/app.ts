@@ -41,7 +41,13 @@ export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
     },
     security: [{ bearer: [] }, { console: [] }, {}],
   });
-  app.notFound((c) => c.json(problem(404, "not_found", `Nothing is served at ${c.req.path}.`), 404, { "content-type": PROBLEM_TYPE }));
+  app.notFound((c) => {
+    const { method, path } = c.req;
+    const methods = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
+    if (methods.length === 0) return c.json(problem(404, "not_found", `Nothing is served at ${path}.`), 404, { "content-type": PROBLEM_TYPE });
+    const told = problem(405, "method_not_allowed", `${path} is not served for ${method}, but for ${methods.join(", ")}.`);
+    return c.json(told, 405, { "content-type": PROBLEM_TYPE, allow: methods.join(", ") });
+  });
   app.onError((error, c) => {
     const told =
       error instanceof AppError
@@ -55,6 +61,7 @@ export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
   return app;
 }
 
+const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
 const RETRY_LATER: number = 429;
 
 /** For a typed client of the routes. */

@@ -312,6 +312,11 @@ it("a browser with only a cookie can read the metrics, one without it cannot", a
 describe("the document", () => {
   it("describes what the server answers", async () => {
     const { body: document } = await api("/openapi.json");
+  it("a wrong method is told the right ones", async () => {
+    const told = await api("/threads", { method: "DELETE" });
+    expect([told.headers.get("allow"), told.body.code]).toEqual(["GET, POST", "method_not_allowed"]);
+  });
+
     expect(document.openapi).toBe("3.1.0");
     const operations = Object.entries<
       Record<string, { operationId: string; responses: Record<string, { content?: Record<string, { schema: object }> }> }>
