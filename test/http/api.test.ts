@@ -163,6 +163,34 @@ describe("a thread over HTTP", () => {
     expect(await api(`/threads/${fork.body.id}`)).toMatchObject({ status: 404, body: { code: "thread_not_found" } });
   });
 
+  it("takes other settings with a prompt, and keeps them", async () => {
+    const { body } = await start("!say one", { sandbox: "workspace-write", wait: 30 });
+    const at = `/threads/${body.thread.id}`;
+    const settings = { model: "gpt-6.1-luna", effort: "low", sandbox: "read-only", approvalPolicy: "never" };
+    const turn = await api(`${at}/turns`, { method: "POST", body: { prompt: "!say two", wait: 30, ...settings } });
+    expect(turn.body.turn).toMatchObject({ status: "completed", model: settings.model, sandbox: { policy: "read-only" } });
+    await api(`${at}/turns`, { method: "POST", body: { prompt: "!say three", wait: 30 } });
+    expect((await api(at)).body).toMatchObject(settings);
+    const above = await api(`${at}/turns`, { method: "POST", body: { prompt: "x", sandbox: "danger-full-access" } });
+    expect(above).toMatchObject({ status: 403, body: { code: "above_ceiling" } });
+  });
+
+  it("is opened without a turn, and goes on with its first", async () => {
+    const { status, body } = await api("/threads", { method: "POST", body: { cwd: folder, sandbox: "workspace-write" } });
+    expect({ status, turn: body.turn, thread: body.thread }).toMatchObject({ status: 201, turn: null, thread: { cwd: folder, state: "idle" } });
+    const at = `/threads/${body.thread.id}`;
+    expect((await api(at)).body).toMatchObject({ cwd: folder, sandbox: "workspace-write", turns: [] });
+    expect((await api(`${at}/items`)).body.items).toEqual([]);
+    const { eventsAfter } = (await api(`${at}/items`)).body;
+    await api(at, { method: "PATCH", body: { name: "Later" } });
+    const turn = await api(`${at}/turns`, { method: "POST", body: { prompt: "!say begun", wait: 30 } });
+    expect(turn.body).toMatchObject({ turn: { answer: "begun" }, thread: { id: body.thread.id, name: "Later", preview: "!say begun" } });
+    const events = await eventsUntil(`${at}/events?after=${eventsAfter}`, ({ type }) => type === "turn.ended");
+    expect(events.map(({ event }) => event.type)).toEqual(expect.arrayContaining(["thread.changed", "turn.started", "item.completed"]));
+    // Codex lists no thread before its first message either.
+    expect((await api("/threads?search=Later")).body.threads).toMatchObject([{ id: body.thread.id }]);
+  });
+
   it("is steered and stopped", async () => {
     const { body } = await start("!slow 400 50");
     const path = `/threads/${body.thread.id}`;
@@ -267,7 +295,11 @@ describe("bad and foreign input", () => {
     ["POST", "/approvals/none/answer", { decision: "approve" }, 404],
     ["POST", "/approvals/none/answer", { decision: "maybe" }, 400],
     ["GET", "/nothing", undefined, 404],
-    ["PUT", "/threads", { prompt: "x" }, 404],
+    ["POST", "/threads", { prompt: " \n" }, 400],
+    ["POST", `/threads/${UNKNOWN}/steer`, { text: " " }, 400],
+    ["POST", `/threads/${UNKNOWN}/turns`, { prompt: "x", sandbox: "danger-full-access" }, 404],
+    ["PUT", "/threads", { prompt: "x" }, 405],
+    ["DELETE", `/threads/${UNKNOWN}/turns`, undefined, 405],
     ["GET", "/threads/%00", undefined, 400],
     ["GET", "/threads/%ff%fe", undefined, 400],
     ["POST", "/login", { code: "wrong" }, 403],
@@ -278,6 +310,11 @@ describe("bad and foreign input", () => {
       type: "application/problem+json",
       named: "string",
     });
+  });
+
+  it("a wrong method is told the right ones", async () => {
+    const told = await api("/threads", { method: "DELETE" });
+    expect([told.headers.get("allow"), told.body.code]).toEqual(["GET, POST", "method_not_allowed"]);
   });
 
   it("pages of other origins change nothing", async () => {
@@ -312,11 +349,6 @@ it("a browser with only a cookie can read the metrics, one without it cannot", a
 describe("the document", () => {
   it("describes what the server answers", async () => {
     const { body: document } = await api("/openapi.json");
-  it("a wrong method is told the right ones", async () => {
-    const told = await api("/threads", { method: "DELETE" });
-    expect([told.headers.get("allow"), told.body.code]).toEqual(["GET, POST", "method_not_allowed"]);
-  });
-
     expect(document.openapi).toBe("3.1.0");
     const operations = Object.entries<
       Record<string, { operationId: string; responses: Record<string, { content?: Record<string, { schema: object }> }> }>

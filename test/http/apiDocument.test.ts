@@ -186,6 +186,8 @@ const HOSTILE = [
   "99999999999999999999",
   "00000000-0000-7000-8000-000000000000",
 ];
+/** Operations that take an empty object. */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(["login", "createThread"]);
 const BODIES = ["", "{", "null", "[]", '"text"', "{}", '{"unknown":1}', '{"prompt":1}', '{"decision":"yes"}', '{"name":null,"text":{}}'];
 
 describe.each(Object.entries(GOOD))("%s", (operationId, { input, who = ALICE, status = 200 }) => {
@@ -209,7 +211,7 @@ describe.each(Object.entries(GOOD))("%s", (operationId, { input, who = ALICE, st
     const path = { threadId: "00000000-0000-7000-8000-000000000000", approvalId: "none" };
     for (const text of BODIES) {
       const answer = await client.call(who, operationId, { path, text });
-      if (text !== "{}" || operationId !== "login") expect([400, 404, 415, 422]).toContain(answer.status);
+      if (text !== "{}" || !MAY_BE_EMPTY.has(operationId)) expect([400, 404, 415, 422]).toContain(answer.status);
     }
   });
 

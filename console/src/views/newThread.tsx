@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import type { z } from "zod";
-import type { NewThreadBody, TurnStart as StartedTurn } from "../../../src/api/schemas/threads.js";
+import type { NewThreadBody, ThreadStart } from "../../../src/api/schemas/threads.js";
 import { request } from "../api/requests.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { usePageTitle } from "../state/attention.js";
@@ -39,7 +39,7 @@ export function NewThread() {
   const [prompt, setPrompt] = useDraft("new");
   const ids = useId();
   const start = useMutation({
-    mutationFn: (body: Body) => request<z.infer<typeof StartedTurn>>("threads", { method: "POST", body }),
+    mutationFn: (body: Body) => request<z.infer<typeof ThreadStart>>("threads", { method: "POST", body }),
     onSuccess({ thread }) {
       setPrompt("");
       void queries.invalidateQueries({ queryKey: [THREADS] });
@@ -50,7 +50,7 @@ export function NewThread() {
     event.preventDefault();
     if (start.isPending) return;
     const given = Object.fromEntries([...new FormData(event.currentTarget)].filter(([, value]) => value !== ""));
-    start.mutate(given as unknown as Body);
+    start.mutate(given);
   };
   const offered = models?.models.filter((each) => each.offered) ?? [];
   const efforts = (offered.find((each) => each.model === model) ?? offered.find((each) => each.isDefault))?.efforts ?? [];

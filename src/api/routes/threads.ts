@@ -240,7 +240,8 @@ export async function summaryOf(agent: Agent, ask: Ask, { threadId, timeline }: 
   const summary: ThreadSummary = {
     id: threadId,
     preview: oneLine(stored.preview ?? "", PREVIEW_LENGTH),
-    cwd: stored.settings?.cwd ?? "",
+    // An engine may record a thread only with its first turn.
+    cwd: stored.settings?.cwd ?? agent.feed.lastOf(ask.caller, "threadOpened", (entry) => entry.threadId === threadId)?.cwd ?? "",
     startedAt: new Date(timeOfUuid(threadId) ?? 0).toISOString(),
     lastUsedAt: new Date(stored.lastAt ?? timeOfUuid(threadId) ?? 0).toISOString(),
     ...(title !== undefined && { name: title }),

@@ -7,7 +7,7 @@ import type { Turn } from "../../threads/turn.js";
 import { type ApiParts, askOf } from "../base/apiParts.js";
 import { ApiProblem } from "../base/problems.js";
 import { ThreadIdParam } from "../schemas/common.js";
-import { NewThreadBody, PromptBody, SteerBody, TurnResource, TurnStart } from "../schemas/threads.js";
+import { NewThreadBody, PromptBody, SteerBody, ThreadStart, TurnResource, TurnStart } from "../schemas/threads.js";
 import type { TurnBook } from "../timeline/turnBook.js";
 import { turnView } from "../timeline/views.js";
 import { body, json, problems, routes, scoped } from "./route.js";
@@ -20,9 +20,9 @@ const CREATE = scoped("call", {
   method: "post",
   path: "/threads",
   operationId: "createThread",
-  summary: "Starts a thread with its first turn",
+  summary: "Starts a thread, with its first turn or without one",
   request: { body: body(NewThreadBody) },
-  responses: { 201: json(TurnStart, "The thread, and the state of its turn."), ...problems(409, 413, 415, 422, 504) },
+  responses: { 201: json(ThreadStart, "The thread, and the state of its turn."), ...problems(409, 413, 415, 422, 504) },
 });
 
 const PROMPT = scoped("call", {
@@ -74,16 +74,18 @@ export function turnRoutes({ agent: open, book }: Pick<ApiParts, "agent"> & { re
   return routes()
     .openapi(CREATE, async (c) => {
       const [agent, ask] = [await open(), askOf(c.env)];
-      const { prompt, wait = 0, effort, ...named } = c.req.valid("json");
-      const config = effort === undefined ? named.config : { ...named.config, model_reasoning_effort: effort };
-      const asked: AskedSettings = { ...named, config };
-      const turn = await agent.begin(ask, { text: prompt }, { ...asked, turnId: turnIdOf("0") });
+      const { prompt, wait = 0, ...named } = c.req.valid("json");
+      if (prompt === undefined) {
+        const { id: threadId } = await agent.open(ask, askedOf(named));
+        return c.json({ turn: null, thread: await summaryOf(agent, ask, { threadId }) }, 201);
+      }
+      const turn = await agent.begin(ask, { text: prompt }, { ...askedOf(named), turnId: turnIdOf("0") });
       return c.json(await started(agent, ask, { turn, wait }), 201);
     })
     .openapi(PROMPT, async (c) => {
       const [agent, ask, threadId] = [await open(), askOf(c.env), idOf(c.req.valid("param"))];
-      const { prompt, wait = 0 } = c.req.valid("json");
-      const turn = await agent.reply(ask, threadId, { text: prompt });
+      const { prompt, wait = 0, ...named } = c.req.valid("json");
+      const turn = await agent.replyWith(ask, threadId, { text: prompt }, askedOf(named));
       return c.json(await started(agent, ask, { turn, wait }), 201);
     })
     .openapi(GET, async (c) => {
@@ -115,6 +117,12 @@ export function turnRoutes({ agent: open, book }: Pick<ApiParts, "agent"> & { re
       const turn = await agent.compact(ask, idOf(c.req.valid("param")));
       return c.json(await started(agent, ask, { turn, wait: 0 }), 201);
     });
+}
+
+type NamedSettings = Omit<z.infer<typeof NewThreadBody>, "prompt" | "wait">;
+
+function askedOf({ effort, config, ...named }: NamedSettings): AskedSettings {
+  return { ...named, config: effort === undefined ? config : { ...config, model_reasoning_effort: effort } };
 }
 
 interface Waiting {

@@ -102,16 +102,20 @@ const WAIT = z
   .max(600)
   .optional()
   .openapi({ description: "Seconds to wait for the turn's end; without it the response comes at once. The turn continues in any case." });
-const PROMPT = z.string().min(1).max(1_000_000);
+const PROMPT = z.string().min(1).max(1_000_000).regex(/\S/, "Empty: say what the agent should do.");
+/** The settings that can also be changed on an existing thread. */
+const CHANGEABLE = {
+  model: z.string().min(1).max(200).optional(),
+  effort: z.string().min(1).max(40).optional(),
+  sandbox: SandboxModeName.optional(),
+  approvalPolicy: ApprovalPolicyName.optional(),
+};
 
 export const NewThreadBody = z
   .strictObject({
-    prompt: PROMPT,
+    prompt: PROMPT.optional().openapi({ description: "Without it, the thread is opened without a turn." }),
     cwd: z.string().min(1).max(4_096).optional(),
-    model: z.string().min(1).max(200).optional(),
-    effort: z.string().min(1).max(40).optional(),
-    sandbox: SandboxModeName.optional(),
-    approvalPolicy: ApprovalPolicyName.optional(),
+    ...CHANGEABLE,
     profile: z.string().min(1).max(200).optional(),
     developerInstructions: z.string().max(100_000).optional(),
     config: z
@@ -122,12 +126,20 @@ export const NewThreadBody = z
   })
   .openapi("NewThread");
 
-export const PromptBody = z.strictObject({ prompt: PROMPT, wait: WAIT }).openapi("Prompt");
+export const PromptBody = z
+  .strictObject({ prompt: PROMPT, ...CHANGEABLE, wait: WAIT })
+  .openapi("Prompt", { description: "Given settings replace the thread's own from this turn on." });
 export const SteerBody = z.strictObject({ text: PROMPT }).openapi("Steering");
 export const ThreadPatchBody = z
   .strictObject({ name: z.string().min(1).max(200).optional(), archived: z.boolean().optional() })
   .openapi("ThreadChange");
 
+export const ThreadStart = z
+  .object({
+    thread: ThreadSummaryResource,
+    turn: orNull(TurnResource).openapi({ description: "Null for a thread that was opened without a prompt." }),
+  })
+  .openapi("StartedThread");
 export const TurnStart = z.object({ thread: ThreadSummaryResource, turn: TurnResource }).openapi("StartedTurn");
 
 export const ThreadDiff = z
