@@ -44,7 +44,8 @@ export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
   app.notFound((c) => {
     const { method, path } = c.req;
     const methods = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
-    if (methods.length === 0) return c.json(problem(404, "not_found", `Nothing is served at ${path}.`), 404, { "content-type": PROBLEM_TYPE });
+    if (methods.length === 0)
+      return c.json(problem(404, "not_found", `Nothing is served at ${path}.`), 404, { "content-type": PROBLEM_TYPE });
     const told = problem(405, "method_not_allowed", `${path} is not served for ${method}, but for ${methods.join(", ")}.`);
     return c.json(told, 405, { "content-type": PROBLEM_TYPE, allow: methods.join(", ") });
   });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Agent } from "../agent/agent.js";
 import type { Caller } from "../agent/caller.js";
 import { turnWatch } from "../agent/watch/turnWatch.js";
@@ -183,9 +183,17 @@ const HEADERS = {
 const HASHED = /^assets\//;
 const SMALLEST_TO_COMPRESS = 1_024;
 
+/** The best first. Browsers accept `br` only over TLS and from their own machine. */
+const ENCODERS = {
+  br: (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: (bytes: Buffer) => gzipSync(bytes),
+} as const;
+type Encoding = keyof typeof ENCODERS;
+
 interface ServedFile {
   readonly bytes: Buffer;
-  readonly compressed: Buffer | undefined;
+  /** What was requested so far; undefined for a file that is not compressed. */
+  readonly compressed: Map<Encoding, Buffer> | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -218,13 +226,13 @@ export class ConsoleFiles {
     // Names are compared literally: a path with dots or escapes matches no file.
     if (!this.#names.has(name)) throw new HttpProblem(404, "The console has no such file");
     const file = this.#file(name);
-    const compressed = /\bbr\b/.test(incoming.headers["accept-encoding"] ?? "") ? file.compressed : undefined;
-    const bytes = compressed ?? file.bytes;
+    const encoding = file.compressed && acceptedEncoding(incoming.headers["accept-encoding"]);
+    const bytes = encoding === undefined ? file.bytes : encoded(file, encoding);
     response.writeHead(200, {
       ...headers,
       ...file.headers,
       ...(file.compressed && { vary: "Accept-Encoding" }),
-      ...(compressed && { "content-encoding": "br" }),
+      ...(encoding && { "content-encoding": encoding }),
       "content-length": bytes.length,
     });
     response.end(incoming.method === "HEAD" ? undefined : bytes);
@@ -238,7 +246,7 @@ export class ConsoleFiles {
     const isText = !/^(?:image\/png|font\/)/.test(type) && bytes.length >= SMALLEST_TO_COMPRESS;
     const file: ServedFile = {
       bytes,
-      compressed: isText ? brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }) : undefined,
+      compressed: isText ? new Map() : undefined,
       headers: {
         ...HEADERS,
         "content-type": type,
@@ -248,6 +256,21 @@ export class ConsoleFiles {
     this.#read.set(name, file);
     return file;
   }
+}
+
+function acceptedEncoding(header = ""): Encoding | undefined {
+  const accepted = new Set<string | undefined>();
+  for (const part of header.toLowerCase().split(",")) {
+    const [name, weight = ""] = part.split(";").map((each) => each.trim());
+    if (!/^q=0(?:\.0*)?$/.test(weight)) accepted.add(name);
+  }
+  return (["br", "gzip"] as const).find((name) => accepted.has(name));
+}
+
+function encoded({ bytes, compressed }: ServedFile, encoding: Encoding): Buffer {
+  const found = compressed?.get(encoding) ?? ENCODERS[encoding](bytes);
+  compressed?.set(encoding, found);
+  return found;
 }
 
 function namesIn(folder: string): string[] {

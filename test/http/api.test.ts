@@ -177,7 +177,11 @@ describe("a thread over HTTP", () => {
 
   it("is opened without a turn, and goes on with its first", async () => {
     const { status, body } = await api("/threads", { method: "POST", body: { cwd: folder, sandbox: "workspace-write" } });
-    expect({ status, turn: body.turn, thread: body.thread }).toMatchObject({ status: 201, turn: null, thread: { cwd: folder, state: "idle" } });
+    expect({ status, turn: body.turn, thread: body.thread }).toMatchObject({
+      status: 201,
+      turn: null,
+      thread: { cwd: folder, state: "idle" },
+    });
     const at = `/threads/${body.thread.id}`;
     expect((await api(at)).body).toMatchObject({ cwd: folder, sandbox: "workspace-write", turns: [] });
     expect((await api(`${at}/items`)).body.items).toEqual([]);
