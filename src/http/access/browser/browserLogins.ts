@@ -8,6 +8,8 @@ import type { Identity } from "../identity.js";
 const CODE_MS = 60 * 60_000;
 /** The idle timeout of a browser's login. */
 const IDLE_MS = 12 * 60 * 60_000;
+/** Longer than any login: a browser counts from the login, not from the last use. Browsers keep no cookie longer than 400 days. */
+const COOKIE_SECONDS = 400 * 24 * 60 * 60;
 /** Beyond these limits, the oldest are dropped: of codes, which only the server's own user gets, and of one principal's logins. */
 const MOST_CODES = 64;
 const MOST_LOGINS = { ofPrincipal: 32, inAll: 4_096 };
@@ -109,7 +111,7 @@ export class BrowserLogins {
     const own = [...this.#logins].flatMap(([hash, { principal }]) => (principal === who.principal ? [hash] : []));
     for (const hash of own.slice(0, -MOST_LOGINS.ofPrincipal)) this.#logins.delete(hash);
     dropOldest(this.#logins, MOST_LOGINS.inAll);
-    return this.#cookie(secret, request, IDLE_MS / 1_000);
+    return this.#cookie(secret, request, COOKIE_SECONDS);
   }
 
   #cookie(value: string, { socket }: IncomingMessage, maxAge: number): string {
