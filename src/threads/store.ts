@@ -138,7 +138,7 @@ export type StoredMoment = {
   | { readonly type: "settings"; readonly settings: StoredSettings }
   | { readonly type: "item"; readonly item: RawItem }
   /** The last message in the user's name came from a person and is not context. */
-  | { readonly type: "userSpoke"; readonly text: string | undefined }
+  | { readonly type: "userSpoke"; readonly text: string | undefined; readonly images?: number | undefined }
   | { readonly type: "usage"; readonly usage: TokenUsageInfo }
   /** Absent in older records, where each user message begins a turn. */
   | { readonly type: "turnStarted" }

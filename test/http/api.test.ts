@@ -175,6 +175,19 @@ describe("a thread over HTTP", () => {
     expect(above).toMatchObject({ status: 403, body: { code: "above_ceiling" } });
   });
 
+  it("takes images with a prompt, and says how many there were", async () => {
+    const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const { body } = await start("!slow 30 20", { images: [pixel, pixel] });
+    const at = `/threads/${body.thread.id}`;
+    const firstOf = async () => (await api(`${at}/items?order=oldest`)).body.items[0];
+    await expect.poll(firstOf).toMatchObject({ type: "userMessage", text: "!slow 30 20", images: 2 });
+    await api(`${at}/turns/${body.turn.id}?wait=30`);
+    expect(await firstOf()).toMatchObject({ type: "userMessage", turnId: "t1", images: 2 });
+    for (const image of ["https://192.0.2.1/a.png", "data:text/html;base64,AAAA", "data:image/svg+xml;base64,AAAA", "/etc/passwd"])
+      expect((await api(`${at}/turns`, { method: "POST", body: { prompt: "x", images: [image] } })).status).toBe(400);
+    expect((await api("/threads", { method: "POST", body: { images: [pixel] } })).body.code).toBe("invalid_arguments");
+  });
+
   it("is opened without a turn, and goes on with its first", async () => {
     const { status, body } = await api("/threads", { method: "POST", body: { cwd: folder, sandbox: "workspace-write" } });
     expect({ status, turn: body.turn, thread: body.thread }).toMatchObject({

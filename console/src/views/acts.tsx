@@ -12,13 +12,14 @@ type Of<Type extends Item["type"]> = Extract<Item, { type: Type }>;
 export const AskedItems = createContext<ReadonlySet<string>>(new Set());
 
 /** A message of the user. Only the beginning of a long text, such as a pasted log, is shown at first. */
-export function Said({ text }: { readonly text: string }) {
+export function Said({ text, images = 0 }: { readonly text: string; readonly images?: number }) {
   const [isWhole, setWhole] = useState(false);
   const beginning = text.split("\n", MOST_LINES).join("\n").slice(0, MOST_CHARACTERS);
   const isLong = text.length - beginning.length > SMALL_REST;
   return (
     <>
       <div className="said">{visibleText(isLong && !isWhole ? `${beginning}…` : text)}</div>
+      {images > 0 && <p className="quiet">with {plural(images, "image")}</p>}
       {isLong && (
         <button type="button" className="link" onClick={() => setWhole(!isWhole)} aria-expanded={isWhole}>
           {isWhole ? "Show less" : `Show all ${count(text.length)} characters`}

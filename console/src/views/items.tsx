@@ -70,7 +70,7 @@ export const ItemView = memo(function ItemView({ item: given, threadId, folder }
 function bodyOf(item: Item, { threadId, folder }: Omit<ItemViewProps, "item">): ReactNode {
   switch (item.type) {
     case "userMessage":
-      return <Said text={item.text} />;
+      return <Said text={item.text} images={item.images} />;
     case "agentMessage":
       return <Markdown text={item.text} />;
     case "reasoning":

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
 import type { AskedSettings } from "../../agent/askedSettings.js";
+import { InvalidArguments } from "../../agent/errors.js";
 import { type ThreadId, turnIdOf } from "../../lib/ids.js";
 import { waitFor } from "../../lib/promises.js";
 import type { Turn } from "../../threads/turn.js";
@@ -74,18 +75,19 @@ export function turnRoutes({ agent: open, book }: Pick<ApiParts, "agent"> & { re
   return routes()
     .openapi(CREATE, async (c) => {
       const [agent, ask] = [await open(), askOf(c.env)];
-      const { prompt, wait = 0, ...named } = c.req.valid("json");
+      const { prompt, images, wait = 0, ...named } = c.req.valid("json");
       if (prompt === undefined) {
+        if (images) throw new InvalidArguments("Images need a `prompt` that they go with.");
         const { id: threadId } = await agent.open(ask, askedOf(named));
         return c.json({ turn: null, thread: await summaryOf(agent, ask, { threadId }) }, 201);
       }
-      const turn = await agent.begin(ask, { text: prompt }, { ...askedOf(named), turnId: turnIdOf("0") });
+      const turn = await agent.begin(ask, { text: prompt, images }, { ...askedOf(named), turnId: turnIdOf("0") });
       return c.json(await started(agent, ask, { turn, wait }), 201);
     })
     .openapi(PROMPT, async (c) => {
       const [agent, ask, threadId] = [await open(), askOf(c.env), idOf(c.req.valid("param"))];
-      const { prompt, wait = 0, ...named } = c.req.valid("json");
-      const turn = await agent.replyWith(ask, threadId, { text: prompt }, askedOf(named));
+      const { prompt, images, wait = 0, ...named } = c.req.valid("json");
+      const turn = await agent.replyWith(ask, threadId, { text: prompt, images }, askedOf(named));
       return c.json(await started(agent, ask, { turn, wait }), 201);
     })
     .openapi(GET, async (c) => {
@@ -119,7 +121,7 @@ export function turnRoutes({ agent: open, book }: Pick<ApiParts, "agent"> & { re
     });
 }
 
-type NamedSettings = Omit<z.infer<typeof NewThreadBody>, "prompt" | "wait">;
+type NamedSettings = Omit<z.infer<typeof NewThreadBody>, "prompt" | "images" | "wait">;
 
 function askedOf({ effort, config, ...named }: NamedSettings): AskedSettings {
   return { ...named, config: effort === undefined ? config : { ...config, model_reasoning_effort: effort } };

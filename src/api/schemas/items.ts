@@ -19,7 +19,11 @@ function item<Type extends string, Shape extends z.ZodRawShape>(type: Type, shap
   return z.object({ type: z.literal(type), ...COMMON, ...shape }).openapi(name);
 }
 
-const UserMessage = item("userMessage", { text: z.string() }, "UserMessageItem");
+const UserMessage = item(
+  "userMessage",
+  { text: z.string(), images: z.number().int().openapi({ description: "How many images it has. They are not returned." }) },
+  "UserMessageItem",
+);
 const AgentMessage = item("agentMessage", { text: z.string().openapi({ description: "Markdown." }) }, "AgentMessageItem");
 const Reasoning = item("reasoning", { summary: z.array(z.string()), content: z.array(z.string()) }, "ReasoningItem");
 const Command = item(

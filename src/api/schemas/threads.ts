@@ -103,6 +103,18 @@ const WAIT = z
   .optional()
   .openapi({ description: "Seconds to wait for the turn's end; without it the response comes at once. The turn continues in any case." });
 const PROMPT = z.string().min(1).max(1_000_000).regex(/\S/, "Empty: say what the agent should do.");
+const IMAGES = z
+  .array(
+    z
+      .string()
+      .regex(
+        /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/,
+        "Not a data URL of a PNG, JPEG, GIF or WebP image in base64.",
+      ),
+  )
+  .max(16)
+  .optional()
+  .openapi({ description: "Images that go with the prompt, as data URLs: `data:image/png;base64,…`." });
 /** The settings that can also be changed on an existing thread. */
 const CHANGEABLE = {
   model: z.string().min(1).max(200).optional(),
@@ -114,6 +126,7 @@ const CHANGEABLE = {
 export const NewThreadBody = z
   .strictObject({
     prompt: PROMPT.optional().openapi({ description: "Without it, the thread is opened without a turn." }),
+    images: IMAGES,
     cwd: z.string().min(1).max(4_096).optional(),
     ...CHANGEABLE,
     profile: z.string().min(1).max(200).optional(),
@@ -127,7 +140,7 @@ export const NewThreadBody = z
   .openapi("NewThread");
 
 export const PromptBody = z
-  .strictObject({ prompt: PROMPT, ...CHANGEABLE, wait: WAIT })
+  .strictObject({ prompt: PROMPT, images: IMAGES, ...CHANGEABLE, wait: WAIT })
   .openapi("Prompt", { description: "Given settings replace the thread's own from this turn on." });
 export const SteerBody = z.strictObject({ text: PROMPT }).openapi("Steering");
 export const ThreadPatchBody = z

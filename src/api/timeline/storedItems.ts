@@ -76,7 +76,7 @@ export class StoredItems {
         this.#settings = { ...this.#settings, ...moment.settings };
         return;
       case "userSpoke":
-        return this.#spoke(moment.text ?? "");
+        return this.#spoke(moment.text ?? "", moment.images);
       case "item":
         return this.#item(moment.item);
       case "usage":
@@ -99,13 +99,13 @@ export class StoredItems {
     }
   }
 
-  #spoke(text: string): void {
+  #spoke(text: string, images = 0): void {
     this.#preview ??= text;
     // A user message during a turn is input to that turn.
     if (!this.#turn?.isMarked || this.#turn.end) this.#beginTurn({ isMarked: false });
     else if (isDenialRemark(text) && this.#items.length > this.#turn.from)
       return this.#put("notice", { type: "notice", status: "completed", level: "info", ...this.#cut(text) });
-    this.#put("user", { type: "userMessage", status: "completed", ...this.#cut(text) });
+    this.#put("user", { type: "userMessage", status: "completed", ...this.#cut(text), images });
   }
 
   #beginTurn({ isMarked }: Pick<StoredTurn, "isMarked">): void {

@@ -150,7 +150,9 @@ export class TurnItems {
       case "userMessage":
         if (status === "completed" && this.#hasBegun() && isDenialRemark(item.text)) return this.#notice("info", item.text, at);
         // A user message is complete when it begins.
-        return status === "running" ? [] : this.#put({ ...common, type: "userMessage", ...this.#cut(item.text) });
+        return status === "running"
+          ? []
+          : this.#put({ ...common, type: "userMessage", ...this.#cut(item.text), images: item.images?.length ?? 0 });
       case "agentMessage":
         return this.#put({ ...common, type: "agentMessage", ...this.#cut(item.texts.join("")) });
       case "reasoning":

@@ -53,7 +53,7 @@ function momentOfEvent(event: Fields): Moment | undefined {
     case "user_message":
     case "item_completed": {
       const text = wordsIn(event);
-      return text === undefined ? undefined : { type: "userSpoke", text };
+      return text === undefined ? undefined : { type: "userSpoke", text, images: imageCount(event) };
     }
     case "token_count": {
       const usage = parseUsage(event["info"]);
@@ -78,6 +78,15 @@ function momentOfEvent(event: Fields): Moment | undefined {
     default:
       return undefined;
   }
+}
+
+function imageCount({ images, local_images: files, item }: Fields): number {
+  const content = isFields(item) ? item["content"] : undefined;
+  const isImage = (part: unknown) => isFields(part) && /image/i.test(String(part["type"]));
+  return [images, files, Array.isArray(content) ? content.filter(isImage) : []].reduce(
+    (sum: number, list) => sum + (Array.isArray(list) ? list.length : 0),
+    0,
+  );
 }
 
 function durationOf({ duration_ms: ms }: Fields): number | undefined {
