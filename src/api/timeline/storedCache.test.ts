@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { newThreadId } from "../../lib/ids.js";
+import { newThreadId, type TurnKey, turnKeyOf } from "../../lib/ids.js";
 import type { StoredMoment, StoredStory } from "../../threads/store.js";
 import { StoredCache } from "./storedCache.js";
 
@@ -11,7 +11,11 @@ class CountedStory implements StoredStory {
   readonly record: NonNullable<StoredStory["record"]>;
   readings = 0;
 
-  constructor(version: string, bytes: number) {
+  constructor(
+    version: string,
+    bytes: number,
+    private readonly isRead: () => void,
+  ) {
     this.record = { version, bytes };
   }
 
@@ -21,12 +25,13 @@ class CountedStory implements StoredStory {
 
   async *#read(): AsyncGenerator<StoredMoment> {
     this.readings++;
+    this.isRead();
     yield { type: "userSpoke", text: this.record.version, at: 0 };
   }
 }
 
-function story(version: string, bytes = 10): CountedStory {
-  return new CountedStory(version, bytes);
+function story(version: string, { bytes = 10, isRead = () => {} } = {}): CountedStory {
+  return new CountedStory(version, bytes, isRead);
 }
 
 it("a record that has not changed is read once, one that has is read again", async () => {
@@ -51,16 +56,35 @@ it("the items of the thread that was used least recently go first, by bytes and 
   expect([await read(0), await read(1)]).toEqual([1, 2]);
   const small = new StoredCache({ mostBytes: 25, mostThreads: 1 });
   const [one, other] = [newThreadId(), newThreadId()];
-  await small.read(one, story("a", 1), READING);
-  await small.read(other, story("b", 1), READING);
+  await small.read(one, story("a", { bytes: 1 }), READING);
+  await small.read(other, story("b", { bytes: 1 }), READING);
   expect(small.bytes).toBe(1);
 });
 
 it("a record that is too large or of unknown size is not cached", async () => {
   const [cache, id] = [new StoredCache({ mostBytes: 25, mostThreads: 3 }), newThreadId()];
-  const large = story("1", 26);
+  const large = story("1", { bytes: 26 });
   await cache.read(id, large, READING);
   await cache.read(id, large, READING);
   await cache.read(id, { isArchived: false, moments: story("1").moments }, READING);
   expect([large.readings, cache.bytes]).toEqual([2, 0]);
+});
+
+it("the record of a running turn is read for a tenth of the time at most, and at once when the turn is another one or over", async () => {
+  let now = 0;
+  const isRead = () => {
+    now += 100;
+  };
+  const [cache, id] = [new StoredCache({ now: () => now }), newThreadId()];
+  const [one, other] = [turnKeyOf("one"), turnKeyOf("other")];
+  const shown = async (version: string, turn: TurnKey | undefined) =>
+    (await cache.read(id, story(version, { isRead }), { ...READING, turn })).preview;
+  // It was read before the turn had begun on record.
+  expect([await shown("1", undefined), await shown("2", one)]).toEqual(["1", "2"]);
+  now += 999;
+  expect(await shown("3", one)).toBe("2");
+  expect([await shown("4", other), await shown("5", other), await shown("6", undefined)]).toEqual(["4", "4", "6"]);
+  expect(await shown("7", one)).toBe("7");
+  now += 1_000;
+  expect(await shown("8", one)).toBe("8");
 });

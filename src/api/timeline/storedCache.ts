@@ -1,5 +1,5 @@
 import type { Agent } from "../../agent/agent.js";
-import type { ThreadId } from "../../lib/ids.js";
+import type { ThreadId, TurnKey } from "../../lib/ids.js";
 import type { StoredStory } from "../../threads/store.js";
 import { StoredItems, type StoredReading } from "./storedItems.js";
 
@@ -7,25 +7,47 @@ import { StoredItems, type StoredReading } from "./storedItems.js";
 const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_THREADS = 16;
 
+/**
+ * The record of a running turn changes all the time. A reading that has the turn's start is used for this many times as long as it took:
+ * what came since is in the turn's events.
+ */
+const REST_TIMES = 10;
+
 interface KeptItems {
   readonly version: string;
   readonly bytes: number;
   readonly items: StoredItems;
+  /** The turn that ran, and had begun on record, when the reading started. */
+  readonly turn: TurnKey | undefined;
+  /** Until then the reading may be used while the same turn runs. */
+  readonly restsUntil: number;
 }
 
-interface CacheLimits {
-  readonly mostBytes: number;
-  readonly mostThreads: number;
+interface CacheOptions {
+  readonly mostBytes?: number;
+  readonly mostThreads?: number;
+  /** Milliseconds on a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+interface CachedReading extends StoredReading {
+  /** The running turn, if its first message is on record. */
+  readonly turn?: TurnKey | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** Caches the items of recently read threads, so that a page of a long thread does not read the whole record again. */
 export class StoredCache {
-  readonly #limits: CacheLimits;
+  readonly #mostBytes: number;
+  readonly #mostThreads: number;
+  readonly #now: () => number;
   /** In order of use, the most recent last. */
   readonly #kept = new Map<ThreadId, KeptItems>();
 
-  constructor(limits: CacheLimits = { mostBytes: MOST_BYTES, mostThreads: MOST_THREADS }) {
-    this.#limits = limits;
+  constructor({ mostBytes = MOST_BYTES, mostThreads = MOST_THREADS, now = () => performance.now() }: CacheOptions = {}) {
+    this.#mostBytes = mostBytes;
+    this.#mostThreads = mostThreads;
+    this.#now = now;
   }
 
   /** The total size of the cached threads' records. */
@@ -34,17 +56,15 @@ export class StoredCache {
   }
 
   /** Throws like reading the record. The result is shared and must not be changed. */
-  async read(
-    threadId: ThreadId,
-    story: StoredStory,
-    { signal, ...reading }: StoredReading & { signal: AbortSignal },
-  ): Promise<StoredItems> {
+  async read(threadId: ThreadId, story: StoredStory, { signal, turn, ...reading }: CachedReading): Promise<StoredItems> {
     const known = this.#kept.get(threadId);
     const { record } = story;
-    if (known && known.version === record?.version) {
+    const isResting = known !== undefined && turn !== undefined && known.turn === turn && this.#now() < known.restsUntil;
+    if (known && record && (isResting || known.version === record.version)) {
       this.#keep(threadId, known);
       return known.items;
     }
+    const begun = this.#now();
     const items = new StoredItems(reading);
     for await (const moment of story.moments) {
       signal.throwIfAborted();
@@ -52,7 +72,8 @@ export class StoredCache {
     }
     this.#kept.delete(threadId);
     // The version was taken before reading. Later changes give the record another version, so the next reader reads it again.
-    if (record && record.bytes <= this.#limits.mostBytes) this.#keep(threadId, { ...record, items });
+    const restsUntil = this.#now() + (this.#now() - begun) * REST_TIMES;
+    if (record && record.bytes <= this.#mostBytes) this.#keep(threadId, { ...record, items, turn, restsUntil });
     return items;
   }
 
@@ -60,7 +81,7 @@ export class StoredCache {
     this.#kept.delete(threadId);
     this.#kept.set(threadId, kept);
     for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= this.#limits.mostThreads && this.bytes <= this.#limits.mostBytes) return;
+      if (this.#kept.size <= this.#mostThreads && this.bytes <= this.#mostBytes) return;
       this.#kept.delete(oldest);
     }
   }

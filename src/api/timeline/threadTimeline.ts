@@ -1,5 +1,5 @@
 import type { Agent, Ask } from "../../agent/agent.js";
-import type { ThreadId } from "../../lib/ids.js";
+import type { ThreadId, TurnKey } from "../../lib/ids.js";
 import { InvalidCursor } from "../../threads/errors.js";
 import type { StoredStory } from "../../threads/store.js";
 import type { Turn } from "../../threads/turn.js";
@@ -58,7 +58,7 @@ export class ThreadTimeline {
       const story = await agent.story(ask, threadId);
       // Items with complete texts are for one reader, and may be many times as large.
       const cache = whole ? new StoredCache() : storedCacheOf(agent);
-      const stored = await cache.read(threadId, story, { longest, costOf, signal: ask.signal });
+      const stored = await cache.read(threadId, story, { longest, costOf, turn: running?.recorded, signal: ask.signal });
       // A turn that began meanwhile would appear twice: in the record and in its events.
       const begun = agent.feed.lastOf(ask.caller, "turnBegun", (entry) => entry.threadId === threadId);
       if (attempt < MOST_ATTEMPTS && begun && begun.number > numberOf(after.feed)) continue;
@@ -86,6 +86,8 @@ export class ThreadTimeline {
 
 interface RunningItems {
   readonly items: TurnItems;
+  /** The turn, if its first message is in its events: the record has it before them. */
+  readonly recorded: TurnKey | undefined;
 }
 
 /** The items from the running turn's events so far, and the cursor after them. */
@@ -102,7 +104,8 @@ async function runningItems(
   const until = turn.log.size;
   const items = new TurnItems({ threadId, turnId: turn.key, ranMs: () => turn.ranMs, costOf: agent.costOf.bind(agent) }, longest);
   await foldUntil(turn, until, items);
-  return { after: { feed, turn: { begun: begun.number, seq: until } }, running: { items } };
+  const recorded = firstOf(items) && turn.key;
+  return { after: { feed, turn: { begun: begun.number, seq: until } }, running: { items, recorded } };
 }
 
 async function foldUntil(turn: Turn, until: number, items: TurnItems): Promise<void> {
@@ -117,12 +120,17 @@ async function foldUntil(turn: Turn, until: number, items: TurnItems): Promise<v
 
 /** The running turn's events replace what the record has of it. */
 function withRunning(stored: StoredItems, running: TurnItems): readonly TimelineItem[] {
-  const first = running.items.find(({ type }) => type === "userMessage" || type === "review" || type === "compaction");
+  const first = firstOf(running);
   const times = new Map(stored.items.map(({ id, at }) => [id, at]));
   const isFirst = (item: TimelineItem) => first !== undefined && item.type === first.type && textOf(item) === textOf(first);
   const begun = stored.items.findLast(isFirst);
   const told = running.items.map((item) => ({ ...item, at: (item === first ? begun?.at : times.get(item.id)) ?? item.at }));
   return [...stored.before(isFirst), ...told];
+}
+
+/** The item with which a turn begins. */
+function firstOf({ items }: TurnItems): TimelineItem | undefined {
+  return items.find(({ type }) => type === "userMessage" || type === "review" || type === "compaction");
 }
 
 function numberOf(feedCursor: string): number {
