@@ -115,7 +115,7 @@ it("gives a running turn further messages, and begins another turn for other set
   await using client = frontEnd(agent);
   const { conversationId } = await resultOf(client, "newConversation", { sandbox: "read-only", approvalPolicy: "never" });
   await resultOf(client, "addConversationListener", { conversationId });
-  await resultOf(client, "sendUserMessage", { conversationId, items: text("!slow 20 5", "!say end") });
+  await resultOf(client, "sendUserMessage", { conversationId, items: text("!slow 100 5", "!say end") });
   await untilEvent(client, conversationId, "user_message");
   await resultOf(client, "sendUserMessage", { conversationId, items: text("!say steered") });
   const turn = { cwd: agent.folder, approvalPolicy: "on-request", model: "gpt-5-codex", effort: "high", summary: "concise" };
@@ -126,7 +126,7 @@ it("gives a running turn further messages, and begins another turn for other set
     .filter(({ method }) => method === "codex/event/user_message")
     .map(({ params }) => [valueAt(params, "id"), valueAt(params, "msg.message")]);
   expect(said).toEqual([
-    ["0", "!slow 20 5\n!say end"],
+    ["0", "!slow 100 5\n!say end"],
     ["0", "!say steered"],
     ["1", "!say own"],
   ]);

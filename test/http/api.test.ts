@@ -125,7 +125,7 @@ describe("a thread over HTTP", () => {
   });
 
   it("keeps further input to a turn within that turn, also in the record", async () => {
-    const { body } = await start("!slow 40 50\n!say end");
+    const { body } = await start("!slow 100 50\n!say end");
     const path = `/threads/${body.thread.id}`;
     const isWritten = (item: { type: string; status: string }) => item.type === "agentMessage" && item.status === "running";
     while (!(await api(`${path}/items`)).body.items.some(isWritten));

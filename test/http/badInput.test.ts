@@ -104,7 +104,7 @@ describe.concurrent("a request", () => {
   it("under an id that is in use is refused while the first goes on", async () => {
     using watching = await server.stream({});
     const own = { "mcp-session-id": watching.session ?? "" };
-    const first = server.ask({ headers: own, message: toolCall(7, { prompt: "!slow 10 30" }) });
+    const first = server.ask({ headers: own, message: toolCall(7, { prompt: "!slow 100 30" }) });
     await watching.step("user_message");
     expect(await server.ask({ headers: own, message: rpc(7, "ping") })).toMatchObject({ status: 200, body: error(-32600, 7) });
     expect((await server.ask({ headers: own, message: rpc("7", "ping") })).body).toMatchObject({ id: "7", result: {} });

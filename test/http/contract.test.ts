@@ -195,7 +195,7 @@ describe.concurrent("a GET", () => {
     using first = await server.stream({});
     const own = { "mcp-session-id": first.session ?? "" };
     using whole = await server.stream({ headers: own });
-    const asked = server.ask({ headers: own, message: toolCall(1, { prompt: "!slow 20 20" }) });
+    const asked = server.ask({ headers: own, message: toolCall(1, { prompt: "!slow 100 20" }) });
     await first.step("agent_message_delta");
     first.breakOff();
     await asked;

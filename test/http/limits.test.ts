@@ -107,7 +107,7 @@ describe.concurrent("an unused session", () => {
     using watching = await server.stream({});
     const { session: unused } = await server.ask({ message: rpc(1, "ping") });
     const { session: busy = "" } = await server.ask({ message: handshake(0) });
-    const running = server.ask({ headers: { "mcp-session-id": busy }, message: toolCall(1, { prompt: "!slow 100 30" }) });
+    const running = server.ask({ headers: { "mcp-session-id": busy }, message: toolCall(1, { prompt: "!slow 200 30" }) });
     await server.sessionWhere(busy, (seen) => seen?.running === 1);
     // The server removes two other sessions of the same age, but keeps these two.
     await server.sessionWhere(unused, (seen) => seen === undefined);

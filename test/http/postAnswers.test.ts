@@ -83,7 +83,7 @@ describe.concurrent("the POST of a plain client", () => {
     const own = { "mcp-session-id": watching.session ?? "" };
     const abort = new AbortController();
     const headers = { ...own, "content-type": "application/json" };
-    const call = JSON.stringify(toolCall(1, { prompt: "!slow 10 20" }));
+    const call = JSON.stringify(toolCall(1, { prompt: "!slow 100 20" }));
     const broken = fetch(server.url, { method: "POST", headers, body: call, signal: abort.signal }).catch(() => "broken");
     await watching.step("agent_message_delta");
     abort.abort();
@@ -144,7 +144,7 @@ describe.concurrent("the POST of a spec client", () => {
   it("that breaks is resumed by a GET with its last event id, once, until its answer", async () => {
     const own = await greet();
     using shared = await server.stream({ headers: own });
-    using first = await server.stream({ headers: own, message: toolCall(1, { prompt: "!slow 20 20" }) });
+    using first = await server.stream({ headers: own, message: toolCall(1, { prompt: "!slow 100 20" }) });
     await first.step("agent_message_delta");
     first.breakOff();
     using rest = await server.stream({ headers: { ...own, "last-event-id": first.lastEventId } });

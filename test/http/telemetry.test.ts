@@ -16,7 +16,7 @@ it("refused requests are counted by reason, and threads in memory are reported",
   expect((await server.ask({ headers: { origin: "http://elsewhere.example" }, message: rpc(1, "ping") })).status).toBe(403);
   const { session } = await server.ask({ message: rpc(2, "ping") });
   const own = { "mcp-session-id": session ?? "" };
-  const calls = [3, 4, 5].map((id) => server.ask({ headers: own, message: toolCall(id, { prompt: "!slow 20 50\n!say done" }) }));
+  const calls = [3, 4, 5].map((id) => server.ask({ headers: own, message: toolCall(id, { prompt: "!slow 60 50\n!say done" }) }));
   expect((await Promise.all(calls)).map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 429]);
   const metrics = (await (await fetch(`${server.origin}/metrics`)).text()).split("\n");
   expect(metrics).toEqual(

@@ -93,7 +93,7 @@ describe.concurrent("replies to a thread whose turn runs", () => {
 describe.concurrent("a request that cannot be served gets an answer", () => {
   it("when its id is already in flight; the first one is not disturbed", async () => {
     await using server = await startServer();
-    const call = server.call("codex", { prompt: "!slow 10 20" }, { id: "same" });
+    const call = server.call("codex", { prompt: "!slow 100 20" }, { id: "same" });
     await call.event("agent_message_delta");
     server.send({ jsonrpc: "2.0", id: "same", method: "ping" });
     expect(await server.answer("same", 1)).toEqual({
