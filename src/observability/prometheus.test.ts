@@ -33,7 +33,7 @@ it("counts turns, and approvals, commands and model calls in them", async () => 
   metrics.turnEnded({ outcome: "failed", ms: 1_500 });
   metrics.approvalAsked();
   metrics.approvalAsked();
-  metrics.approvalSettled({ door: "elicitation", decision: "approved", ms: 2_000 });
+  metrics.approvalSettled({ channel: "elicitation", decision: "approved", ms: 2_000 });
   metrics.modelCallEnded({ model: "m", outcome: "answered", ms: 3_000, firstTokenMs: 250 });
   metrics.modelCallEnded({ model: "m", outcome: "retried", ms: 1_000 });
   metrics.tokensUsed({ input: 10, cachedInput: 4, output: 3, reasoning: 1 });
@@ -48,9 +48,9 @@ it("counts turns, and approvals, commands and model calls in them", async () => 
     'codex_mcp_turn_duration_seconds_sum{outcome="failed"} 1.5',
     'codex_mcp_turn_duration_seconds_count{outcome="failed"} 1',
     "codex_mcp_approvals_pending 1",
-    'codex_mcp_approvals_answered_total{door="elicitation",decision="approved"} 1',
-    'codex_mcp_approval_wait_seconds_sum{door="elicitation"} 2',
-    'codex_mcp_approval_wait_seconds_count{door="elicitation"} 1',
+    'codex_mcp_approvals_answered_total{channel="elicitation",decision="approved"} 1',
+    'codex_mcp_approval_wait_seconds_sum{channel="elicitation"} 2',
+    'codex_mcp_approval_wait_seconds_count{channel="elicitation"} 1',
     'codex_mcp_model_calls_total{model="m",outcome="answered"} 1',
     'codex_mcp_model_calls_total{model="m",outcome="retried"} 1',
     'codex_mcp_model_call_seconds_sum{model="m"} 4',

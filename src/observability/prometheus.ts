@@ -126,9 +126,9 @@ export function turnMetrics(make: Instruments): TurnMetrics {
   const ended = make.counter("turns_ended_total", "Turns by outcome", ["outcome"]);
   const duration = make.histogram("turn_duration_seconds", "Duration of turns", { buckets: LONG, labels: ["outcome"] });
   const pending = make.gauge("approvals_pending", "Open questions");
-  const answered = make.counter("approvals_answered_total", "Questions by decider and decision", ["door", "decision"]);
-  const wait = make.histogram("approval_wait_seconds", "Time from a question to its answer", { buckets: LONG, labels: ["door"] });
-  const doors = new BoundedLabel(16);
+  const answered = make.counter("approvals_answered_total", "Questions by decider and decision", ["channel", "decision"]);
+  const wait = make.histogram("approval_wait_seconds", "Time from a question to its answer", { buckets: LONG, labels: ["channel"] });
+  const channels = new BoundedLabel(16);
   return {
     turnQueued: () => queued.inc(),
     turnStarted() {
@@ -141,10 +141,10 @@ export function turnMetrics(make: Instruments): TurnMetrics {
       duration.observe({ outcome }, ms / 1_000);
     },
     approvalAsked: () => pending.inc(),
-    approvalSettled({ door, decision, ms }) {
+    approvalSettled({ channel, decision, ms }) {
       pending.dec();
-      answered.inc({ door: doors.of(door), decision });
-      wait.observe({ door: doors.of(door) }, ms / 1_000);
+      answered.inc({ channel: channels.of(channel), decision });
+      wait.observe({ channel: channels.of(channel) }, ms / 1_000);
     },
   };
 }

@@ -27,7 +27,7 @@ export interface Metrics {
   turnStarted(): void;
   turnEnded(turn: Timed & { readonly outcome: "completed" | "failed" | "interrupted" }): void;
   approvalAsked(): void;
-  approvalSettled(approval: Timed & { readonly door: string; readonly decision: string }): void;
+  approvalSettled(approval: Timed & { readonly channel: string; readonly decision: string }): void;
   modelCallEnded(
     call: Timed & {
       readonly model: string;

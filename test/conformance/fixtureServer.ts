@@ -19,11 +19,11 @@ export interface FixtureServer extends AsyncDisposable {
 export async function openFixtureServer(): Promise<FixtureServer> {
   const streams = new Set<ServerResponse>();
   const home = tempHome();
-  const { door } = new StatelessFixtures(home.path);
+  const { server: stateless } = new StatelessFixtures(home.path);
   const endpoint = await startEndpoint({
     methods: withFixtures(() => endAll(streams)),
     tools: FIXTURES_SHOWN,
-    stateless: { server: door, argumentHeaders: argumentHeadersOf(STATELESS_FIXTURE_TOOLS) },
+    stateless: { server: stateless, argumentHeaders: argumentHeadersOf(STATELESS_FIXTURE_TOOLS) },
   });
   endpoint.http.server.prependListener("request", (_request, response) => {
     streams.add(response);
@@ -32,7 +32,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
   return {
     url: `${endpoint.origin}${MCP_PATH}`,
     async [Symbol.asyncDispose]() {
-      door.leave();
+      stateless.leave();
       await endpoint[Symbol.asyncDispose]();
       for (const failure of endpoint.failures) console.error(failure);
       home[Symbol.dispose]();

@@ -40,7 +40,7 @@ const ASKS_ROOTS = { client_roots: { method: "roots/list", params: {} } };
 
 /** The server's own handling of requests without a session, with the suite's tools, prompts and resources. */
 export class StatelessFixtures {
-  readonly door: StatelessServer;
+  readonly server: StatelessServer;
   readonly #subscriptions = new Subscriptions();
   readonly #board: TaskRegistry;
   readonly #states = new RequestStates();
@@ -48,7 +48,7 @@ export class StatelessFixtures {
   constructor(codexHome: string) {
     const changed = (id: string, told: Json) => this.#subscriptions.tell(taskNews(id, told));
     this.#board = new TaskRegistry({ store: new TaskFiles(codexHome), changed, report: (line) => console.error(line) });
-    this.door = new StatelessServer({ methods: this.#methods(), leaving: () => this.#subscriptions.close() });
+    this.server = new StatelessServer({ methods: this.#methods(), leaving: () => this.#subscriptions.close() });
   }
 
   #methods(): Readonly<Record<string, StatelessMethod>> {

@@ -14,7 +14,7 @@ function caller(sessionId: string, principal = "ada"): Caller {
 export type Nodes = readonly [TurnLimiter, TurnLimiter];
 
 /** Enters at alternating nodes, and records who was admitted, in which order. */
-class Entrance {
+class LimitedCalls {
   readonly inside: string[] = [];
   readonly #leave = new Map<string, () => void>();
   readonly #nodes: Nodes;
@@ -50,7 +50,7 @@ class Entrance {
 
 /** The contract of every implementation of `TurnLimiter`, whichever nodes the calls reach. */
 export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimits) => Nodes): void {
-  const entrance = (limits: Partial<TurnLimiterLimits>) => new Entrance(open({ ...LIMITS, ...limits }));
+  const limitedCalls = (limits: Partial<TurnLimiterLimits>) => new LimitedCalls(open({ ...LIMITS, ...limits }));
 
   describe(`places for turns in ${name}`, () => {
     it.each<[string, Partial<TurnLimiterLimits>, Caller, Caller]>([
@@ -58,115 +58,115 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       ["a principal", { perPrincipal: 1 }, caller("s1"), caller("s2")],
       ["the server's running sessions", { sessions: 1 }, caller("s1"), caller("s2")],
     ])("beyond the limit of %s a turn waits until an earlier one ends", async (_, limits, first, second) => {
-      const door = entrance(limits);
-      await door.enter("first", first);
-      const waiting = door.enter("second", second);
+      const calls = limitedCalls(limits);
+      await calls.enter("first", first);
+      const waiting = calls.enter("second", second);
       await setImmediate();
-      expect(door.inside).toEqual(["first"]);
-      door.leave("first");
+      expect(calls.inside).toEqual(["first"]);
+      calls.leave("first");
       await waiting;
-      expect(door.inside).toEqual(["first", "second"]);
+      expect(calls.inside).toEqual(["first", "second"]);
     });
 
     it("waiting calls are admitted in order, but none waits for another principal's limit", async () => {
-      const door = entrance({ perPrincipal: 1 });
-      await door.enter("ada 1", caller("s1", "ada"));
-      await door.enter("bob 1", caller("s2", "bob"));
+      const calls = limitedCalls({ perPrincipal: 1 });
+      await calls.enter("ada 1", caller("s1", "ada"));
+      await calls.enter("bob 1", caller("s2", "bob"));
       const waiting = [
-        door.enter("ada 2", caller("s1", "ada")),
-        door.enter("ada 3", caller("s1", "ada")),
-        door.enter("bob 2", caller("s2", "bob")),
+        calls.enter("ada 2", caller("s1", "ada")),
+        calls.enter("ada 3", caller("s1", "ada")),
+        calls.enter("bob 2", caller("s2", "bob")),
       ];
-      await door.hasWaiting(3);
-      door.leave("bob 1");
+      await calls.hasWaiting(3);
+      calls.leave("bob 1");
       await waiting[2];
-      door.leave("ada 1");
+      calls.leave("ada 1");
       await waiting[0];
-      door.leave("ada 2");
+      calls.leave("ada 2");
       await waiting[1];
-      expect(door.inside).toEqual(["ada 1", "bob 1", "bob 2", "ada 2", "ada 3"]);
+      expect(calls.inside).toEqual(["ada 1", "bob 1", "bob 2", "ada 2", "ada 3"]);
     });
 
     it("when too many calls wait, the next one is refused as busy", async () => {
-      const door = entrance({ perSession: 1, queue: 1 });
-      await door.enter("first", caller("s1"));
-      const waiting = door.enter("second", caller("s1"));
-      await expect(door.enter("third", caller("s1"))).rejects.toThrow(ServerBusy);
-      door.leave("first");
+      const calls = limitedCalls({ perSession: 1, queue: 1 });
+      await calls.enter("first", caller("s1"));
+      const waiting = calls.enter("second", caller("s1"));
+      await expect(calls.enter("third", caller("s1"))).rejects.toThrow(ServerBusy);
+      calls.leave("first");
       await waiting;
     });
 
     it("a waiting call that gives up leaves its slot to the next", async () => {
-      const door = entrance({ perSession: 1 });
+      const calls = limitedCalls({ perSession: 1 });
       const cancel = new AbortController();
-      await door.enter("first", caller("s1"));
-      const second = door.enter("second", caller("s1"), cancel.signal);
-      const third = door.enter("third", caller("s1"));
+      await calls.enter("first", caller("s1"));
+      const second = calls.enter("second", caller("s1"), cancel.signal);
+      const third = calls.enter("third", caller("s1"));
       cancel.abort();
       await second;
-      door.leave("first");
+      calls.leave("first");
       await third;
-      await door.enter("late", caller("s9"), AbortSignal.abort());
-      expect(door.inside).toEqual(["first", "second gave up", "third", "late gave up"]);
-      await door.hasWaiting(0);
+      await calls.enter("late", caller("s9"), AbortSignal.abort());
+      expect(calls.inside).toEqual(["first", "second gave up", "third", "late gave up"]);
+      await calls.hasWaiting(0);
     });
 
     it("a slot that is released twice counts once", async () => {
-      const door = entrance({ perSession: 1 });
-      await door.enter("first", caller("s1"));
-      door.leave("first");
-      await door.enter("second", caller("s1"));
-      door.leave("first");
-      const third = door.enter("third", caller("s1"));
-      await door.hasWaiting(1);
-      expect(door.inside).toEqual(["first", "second"]);
-      door.leave("second");
+      const calls = limitedCalls({ perSession: 1 });
+      await calls.enter("first", caller("s1"));
+      calls.leave("first");
+      await calls.enter("second", caller("s1"));
+      calls.leave("first");
+      const third = calls.enter("third", caller("s1"));
+      await calls.hasWaiting(1);
+      expect(calls.inside).toEqual(["first", "second"]);
+      calls.leave("second");
       await third;
-      expect(door.inside).toEqual(["first", "second", "third"]);
+      expect(calls.inside).toEqual(["first", "second", "third"]);
     });
 
     it("one principal takes the whole limit, and a second is still served at once", async () => {
-      const door = entrance({ sessions: 8, perPrincipal: 100, queue: 8 });
-      for (let at = 0; at < 8; at++) await door.enter(`ada ${at}`, caller(`s${at}`));
-      const waiting = Array.from({ length: 8 }, (_, at) => door.enter(`ada waits ${at}`, caller(`w${at}`)));
-      await expect(door.enter("ada is refused", caller("x"))).rejects.toThrow(ServerBusy);
-      await door.enter("bob", caller("b1", "bob"));
-      expect(door.inside.at(-1)).toBe("bob");
-      const bobWaits = door.enter("bob waits", caller("b2", "bob"));
-      door.leave("ada 0");
+      const calls = limitedCalls({ sessions: 8, perPrincipal: 100, queue: 8 });
+      for (let at = 0; at < 8; at++) await calls.enter(`ada ${at}`, caller(`s${at}`));
+      const waiting = Array.from({ length: 8 }, (_, at) => calls.enter(`ada waits ${at}`, caller(`w${at}`)));
+      await expect(calls.enter("ada is refused", caller("x"))).rejects.toThrow(ServerBusy);
+      await calls.enter("bob", caller("b1", "bob"));
+      expect(calls.inside.at(-1)).toBe("bob");
+      const bobWaits = calls.enter("bob waits", caller("b2", "bob"));
+      calls.leave("ada 0");
       await Promise.race([bobWaits, ...waiting]);
       // Ada still has more than her share, so a freed slot goes to another principal.
-      expect(door.inside.at(-1)).toBe("bob waits");
-      for (let at = 1; at < 8; at++) door.leave(`ada ${at}`);
-      for (let at = 0; at < 8; at++) door.leave(`ada waits ${at}`);
-      door.leave("bob");
-      door.leave("bob waits");
+      expect(calls.inside.at(-1)).toBe("bob waits");
+      for (let at = 1; at < 8; at++) calls.leave(`ada ${at}`);
+      for (let at = 0; at < 8; at++) calls.leave(`ada waits ${at}`);
+      calls.leave("bob");
+      calls.leave("bob waits");
       await setImmediate();
     });
 
     it("a slot that is released while a waiting call gives up is not lost", async () => {
-      const door = entrance({ perPrincipal: 1 });
+      const calls = limitedCalls({ perPrincipal: 1 });
       const cancel = new AbortController();
-      await door.enter("first", caller("s1"));
-      const second = door.enter("second", caller("s1"), cancel.signal);
+      await calls.enter("first", caller("s1"));
+      const second = calls.enter("second", caller("s1"), cancel.signal);
       cancel.abort();
-      door.leave("first");
+      calls.leave("first");
       await second;
-      await door.enter("third", caller("s1"));
-      expect(door.inside).toEqual(["first", "second gave up", "third"]);
-      await door.hasWaiting(0);
+      await calls.enter("third", caller("s1"));
+      expect(calls.inside).toEqual(["first", "second gave up", "third"]);
+      await calls.hasWaiting(0);
     });
 
     it("a call that arrives while another one is admitted is not forgotten", async () => {
-      const door = entrance({ perPrincipal: 1 });
-      await door.enter("first", caller("s1"));
-      const second = door.enter("second", caller("s1"));
-      door.leave("first");
-      const third = door.enter("third", caller("s1"));
+      const calls = limitedCalls({ perPrincipal: 1 });
+      await calls.enter("first", caller("s1"));
+      const second = calls.enter("second", caller("s1"));
+      calls.leave("first");
+      const third = calls.enter("third", caller("s1"));
       await second;
-      door.leave("second");
+      calls.leave("second");
       await third;
-      expect(door.inside).toEqual(["first", "second", "third"]);
+      expect(calls.inside).toEqual(["first", "second", "third"]);
     });
   });
 }

@@ -15,7 +15,7 @@ const LATER = { capabilities: { ...FORMS, ...TASKS } };
 /** A connection that records all its messages. */
 class Conversation implements AsyncDisposable {
   readonly #client = new StatelessClient();
-  readonly session = new MemorySession({ agent: this.#client.agent, parts: { stateless: async () => this.#client.door } });
+  readonly session = new MemorySession({ agent: this.#client.agent, parts: { stateless: async () => this.#client.server } });
 
   ask(method: string, params: Json = {}, { capabilities, meta = {} }: { capabilities?: Json; meta?: Json } = {}): Promise<Json> {
     return this.session.request(method, { ...params, _meta: { ...claimMeta(capabilities), ...meta } });

@@ -60,7 +60,7 @@ const PLOTS: readonly Shown[] = [
 
 const TABLES: readonly { readonly title: string; readonly name: string; readonly labels: readonly string[] }[] = [
   { title: "Turns", name: "turns_ended_total", labels: ["outcome"] },
-  { title: "Questions", name: "approvals_answered_total", labels: ["door", "decision"] },
+  { title: "Questions", name: "approvals_answered_total", labels: ["channel", "decision"] },
   { title: "Commands", name: "commands_ended_total", labels: ["outcome"] },
   { title: "Patches", name: "patches_total", labels: ["outcome"] },
   { title: "Tokens", name: "tokens_total", labels: ["kind"] },

@@ -233,31 +233,31 @@ export class ApprovalWatch {
   }
 
   decided(id: ApprovalId, decision: ApprovalDecision): void {
-    const door = decision.by ?? "unknown";
-    if (decision.kind === "denied" && decision.failed) this.#settle(id, { decision: "failed", door, cause: decision.reason });
-    else this.#settle(id, { decision: decision.kind, door });
+    const channel = decision.by ?? "unknown";
+    if (decision.kind === "denied" && decision.failed) this.#settle(id, { decision: "failed", channel, cause: decision.reason });
+    else this.#settle(id, { decision: decision.kind, channel });
   }
 
   /** Questions without a decision are withdrawn when the turn ends. */
   close(): void {
-    for (const id of this.#open.keys()) this.#settle(id, { decision: "none", door: "withdrawal" });
+    for (const id of this.#open.keys()) this.#settle(id, { decision: "none", channel: "withdrawal" });
   }
 
-  #settle(id: ApprovalId, { decision, door, cause }: Settlement): void {
+  #settle(id: ApprovalId, { decision, channel, cause }: Settlement): void {
     const since = this.#open.get(id);
     if (since === undefined) return;
     this.#open.delete(id);
     const ms = msSince(since);
-    this.#scope.metrics.approvalSettled({ decision, door, ms });
-    if (decision === "failed") this.#scope.log.warn("approval failed", { approval_id: id, door, ms, cause });
-    else this.#scope.log.info("approval decided", { approval_id: id, decision, door, ms });
+    this.#scope.metrics.approvalSettled({ decision, channel, ms });
+    if (decision === "failed") this.#scope.log.warn("approval failed", { approval_id: id, channel, ms, cause });
+    else this.#scope.log.info("approval decided", { approval_id: id, decision, channel, ms });
   }
 }
 
 interface Settlement {
   /** `failed`: the response was an error or unreadable. It counts as a denial. */
   readonly decision: ApprovalDecision["kind"] | "none" | "failed";
-  readonly door: string;
+  readonly channel: string;
   /** Why it failed. */
   readonly cause?: string | undefined;
 }

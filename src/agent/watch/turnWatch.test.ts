@@ -169,7 +169,7 @@ describe("a turn", () => {
     ]);
     expect(await telemetry.counts()).toEqual([
       'turns_ended_total{outcome="interrupted"} 1',
-      'approvals_answered_total{door="withdrawal",decision="none"} 1',
+      'approvals_answered_total{channel="withdrawal",decision="none"} 1',
       'model_calls_total{model="unknown",outcome="answered"} 1',
       'commands_ended_total{outcome="interrupted"} 1',
       'agent_tool_calls_total{outcome="interrupted"} 1',
@@ -195,12 +195,12 @@ describe("a turn", () => {
     expect(telemetry.lines.slice(1)).toEqual([
       `info approval asked ${IDS} approval_id=q1 call_id=call q1 kind=patch`,
       `info approval asked ${IDS} approval_id=q2 call_id=call q2 kind=patch`,
-      `info approval decided ${IDS} approval_id=q2 decision=approved door=elicitation`,
+      `info approval decided ${IDS} approval_id=q2 decision=approved channel=elicitation`,
     ]);
     expect(await telemetry.counts()).toEqual([
       "turns_running 1",
       "approvals_pending 1",
-      'approvals_answered_total{door="elicitation",decision="approved"} 1',
+      'approvals_answered_total{channel="elicitation",decision="approved"} 1',
     ]);
   });
 
@@ -214,12 +214,12 @@ describe("a turn", () => {
       { type: "approvalDecided", id: question("q2").id, decision: { kind: "denied", reason: "not today", by: "elicitation" } },
     );
     expect(telemetry.lines.slice(3)).toEqual([
-      `warn approval failed ${IDS} approval_id=q1 door=elicitation cause=the client could not answer: no such method`,
-      `info approval decided ${IDS} approval_id=q2 decision=denied door=elicitation`,
+      `warn approval failed ${IDS} approval_id=q1 channel=elicitation cause=the client could not answer: no such method`,
+      `info approval decided ${IDS} approval_id=q2 decision=denied channel=elicitation`,
     ]);
     expect((await telemetry.counts()).filter((line) => line.startsWith("approvals_answered"))).toEqual([
-      'approvals_answered_total{door="elicitation",decision="failed"} 1',
-      'approvals_answered_total{door="elicitation",decision="denied"} 1',
+      'approvals_answered_total{channel="elicitation",decision="failed"} 1',
+      'approvals_answered_total{channel="elicitation",decision="denied"} 1',
     ]);
   });
 

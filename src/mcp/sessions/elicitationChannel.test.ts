@@ -27,9 +27,9 @@ interface DoorstepOptions {
 }
 
 /** The questions of a turn, the elicitation channel, and its client. */
-class Doorstep implements AsyncDisposable {
+class ChannelStage implements AsyncDisposable {
   readonly desk = new MemoryApprovalDesk();
-  readonly door: ElicitationChannel;
+  readonly channel: ElicitationChannel;
   readonly #peer: JsonRpcPeer;
   readonly #client: Wire;
   readonly #arrivals: AsyncIterator<unknown>;
@@ -61,16 +61,16 @@ class Doorstep implements AsyncDisposable {
       revision: undefined,
     };
     const presentation = { events: "all", progress: true, logMessages: "on-request", results, turnsOutliveCalls: true } as const;
-    this.door = new ElicitationChannel(call, { agent: agentWith(this.desk, fallback), emptyForms: false, presentation });
+    this.channel = new ElicitationChannel(call, { agent: agentWith(this.desk, fallback), emptyForms: false, presentation });
   }
 
   ask(callId: string, reach: Partial<Pick<ApprovalSubject, "staysInSandbox" | "needsPerson">> = {}): Promise<ApprovalDecision> {
     const subject: ApprovalSubject = { kind: "patch", callId, changes: {}, staysInSandbox: true, needsPerson: false, ...reach };
     const signal = new AbortController().signal;
     const { request, decision } = this.desk.ask({ threadId: newThreadId(), turnId: turnIdOf("0"), subject, signal });
-    this.door.take({ type: "approvalRequested", request });
+    this.channel.take({ type: "approvalRequested", request });
     return decision.then((decided) => {
-      this.door.take({ type: "approvalDecided", id: request.id, decision: decided });
+      this.channel.take({ type: "approvalDecided", id: request.id, decision: decided });
       return decided;
     });
   }
@@ -100,32 +100,32 @@ class Doorstep implements AsyncDisposable {
 
 describe("a client that supports questions", () => {
   it("is asked, and its answer decides", async () => {
-    await using step = new Doorstep();
-    const decision = step.ask("one");
-    const question = await step.received();
+    await using stage = new ChannelStage();
+    const decision = stage.ask("one");
+    const question = await stage.received();
     expect(question).toMatchObject({ id: 0, method: "elicitation/create", params: { codex_call_id: "one", codex_mcp_tool_call_id: "7" } });
-    step.answer(0, { result: { decision: "denied", reason: "no" } });
+    stage.answer(0, { result: { decision: "denied", reason: "no" } });
     expect(await decision).toEqual({ kind: "denied", reason: "no", by: "elicitation" });
-    await step.receivedNothing();
+    await stage.receivedNothing();
   });
 
   it("may answer several questions in any order", async () => {
-    await using step = new Doorstep();
-    const decisions = ["one", "two", "three"].map((name) => step.ask(name));
-    const ids = [await step.received(), await step.received(), await step.received()].map(({ id }) => id);
-    step.answer(ids[2], { result: { decision: "abort" } });
+    await using stage = new ChannelStage();
+    const decisions = ["one", "two", "three"].map((name) => stage.ask(name));
+    const ids = [await stage.received(), await stage.received(), await stage.received()].map(({ id }) => id);
+    stage.answer(ids[2], { result: { decision: "abort" } });
     expect(await decisions[2]).toEqual({ kind: "abort", by: "elicitation" });
-    step.answer(ids[0], { result: { decision: "approved" } });
+    stage.answer(ids[0], { result: { decision: "approved" } });
     expect(await decisions[0]).toEqual({ kind: "approved", by: "elicitation" });
-    step.answer(ids[1], { result: { decision: "denied" } });
+    stage.answer(ids[1], { result: { decision: "denied" } });
     expect(await decisions[1]).toEqual({ kind: "denied", by: "elicitation" });
   });
 
   it("that answers with an error counts as a denial, and the reason says so", async () => {
-    await using step = new Doorstep();
-    const decision = step.ask("one");
-    await step.received();
-    step.answer(0, { error: { code: -32_601, message: "never heard of it" } });
+    await using stage = new ChannelStage();
+    const decision = stage.ask("one");
+    await stage.received();
+    stage.answer(0, { error: { code: -32_601, message: "never heard of it" } });
     expect(await decision).toEqual({
       kind: "denied",
       reason: "the client could not answer: never heard of it",
@@ -135,26 +135,26 @@ describe("a client that supports questions", () => {
   });
 
   it("learns when the question was decided elsewhere, and its answer no longer counts", async () => {
-    await using step = new Doorstep();
-    const decision = step.ask("one");
-    await step.received();
-    const [request] = await step.desk.pending();
-    if (request) await step.desk.answer(request.id, { kind: "approved" });
+    await using stage = new ChannelStage();
+    const decision = stage.ask("one");
+    await stage.received();
+    const [request] = await stage.desk.pending();
+    if (request) await stage.desk.answer(request.id, { kind: "approved" });
     expect(await decision).toEqual({ kind: "approved" });
-    expect(await step.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
-    step.answer(0, { result: { decision: "abort" } });
-    await step.receivedNothing();
+    expect(await stage.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
+    stage.answer(0, { result: { decision: "abort" } });
+    await stage.receivedNothing();
   });
 
   it("learns when the turn has ended, and its answer decides nothing", async () => {
-    await using step = new Doorstep();
-    void step.ask("one");
-    await step.received();
-    await step.door.close();
-    expect(await step.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
-    step.answer(0, { result: { decision: "approved" } });
-    await step.receivedNothing();
-    expect(await step.desk.pending()).toHaveLength(1);
+    await using stage = new ChannelStage();
+    void stage.ask("one");
+    await stage.received();
+    await stage.channel.close();
+    expect(await stage.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
+    stage.answer(0, { result: { decision: "approved" } });
+    await stage.receivedNothing();
+    expect(await stage.desk.pending()).toHaveLength(1);
   });
 });
 
@@ -169,11 +169,11 @@ describe("a client that answers before a person can have read the question", () 
   });
 
   /** Asks, and answers after this time. */
-  async function answered(step: Doorstep, result: Message, afterMs: number): Promise<Promise<ApprovalDecision>> {
-    const decision = step.ask("one");
-    const { id } = await step.received();
+  async function answered(stage: ChannelStage, result: Message, afterMs: number): Promise<Promise<ApprovalDecision>> {
+    const decision = stage.ask("one");
+    const { id } = await stage.received();
     vi.advanceTimersByTime(afterMs);
-    step.answer(id, { result });
+    stage.answer(id, { result });
     return decision;
   }
 
@@ -185,39 +185,39 @@ describe("a client that answers before a person can have read the question", () 
     [{ action: "decline", content: { reason: "no" } }, 20, { kind: "denied", reason: "no", by: "elicitation" }],
     [{ decision: "abort" }, 20, { kind: "abort", by: "elicitation" }],
   ] as const)("%j after %i ms is %j", async ([result, afterMs, expected]) => {
-    await using step = new Doorstep({ fallback: "auto-within-policy" });
-    expect(await answered(step, result, afterMs)).toEqual(expected);
+    await using stage = new ChannelStage({ fallback: "auto-within-policy" });
+    expect(await answered(stage, result, afterMs)).toEqual(expected);
   });
 
   it("is not asked again: the fallback decides further questions", async () => {
-    await using step = new Doorstep({ fallback: "auto-within-policy" });
-    expect(await answered(step, { action: "cancel" }, 5)).toEqual(BY_ITSELF);
-    expect(await step.ask("two")).toEqual({ kind: "approved", by: "fallback" });
-    expect(await step.ask("three", { needsPerson: true })).toMatchObject({ kind: "denied", by: "fallback" });
-    await step.receivedNothing();
+    await using stage = new ChannelStage({ fallback: "auto-within-policy" });
+    expect(await answered(stage, { action: "cancel" }, 5)).toEqual(BY_ITSELF);
+    expect(await stage.ask("two")).toEqual({ kind: "approved", by: "fallback" });
+    expect(await stage.ask("three", { needsPerson: true })).toMatchObject({ kind: "denied", by: "fallback" });
+    await stage.receivedNothing();
   });
 
   it("leaves this and further questions to others under hold", async () => {
-    await using step = new Doorstep({ fallback: "hold" });
-    void answered(step, { action: "decline" }, 5);
-    await expect.poll(() => step.desk.pending()).toHaveLength(1);
-    const next = step.ask("two");
-    const [first, second] = await step.desk.pending();
-    if (second) await step.desk.answer(second.id, { kind: "approved", by: "tool" });
+    await using stage = new ChannelStage({ fallback: "hold" });
+    void answered(stage, { action: "decline" }, 5);
+    await expect.poll(() => stage.desk.pending()).toHaveLength(1);
+    const next = stage.ask("two");
+    const [first, second] = await stage.desk.pending();
+    if (second) await stage.desk.answer(second.id, { kind: "approved", by: "tool" });
     expect([first?.subject.callId, await next]).toEqual(["one", { kind: "approved", by: "tool" }]);
   });
 
   it("is treated as a person's answer in the recorded style", async () => {
-    await using step = new Doorstep({ results: "recorded" });
-    expect(await answered(step, { action: "cancel" }, 5)).toEqual({ kind: "denied", by: "elicitation" });
-    expect(await answered(step, { action: "decline" }, 5)).toEqual({ kind: "denied", by: "elicitation" });
+    await using stage = new ChannelStage({ results: "recorded" });
+    expect(await answered(stage, { action: "cancel" }, 5)).toEqual({ kind: "denied", by: "elicitation" });
+    expect(await answered(stage, { action: "decline" }, 5)).toEqual({ kind: "denied", by: "elicitation" });
   });
 });
 
 it("a client that cannot submit a form with fields gets one without, and the message says what the fields would", async () => {
-  await using step = new Doorstep({ client: { name: "codex-mcp-client", version: "0.166.0" } });
-  void step.ask("one");
-  expect(await step.received()).toMatchObject({
+  await using stage = new ChannelStage({ client: { name: "codex-mcp-client", version: "0.166.0" } });
+  void stage.ask("one");
+  expect(await stage.received()).toMatchObject({
     params: { message: expect.stringMatching(/\nIt runs inside the sandbox\.$/), requestedSchema: { properties: {} } },
   });
 });
@@ -228,26 +228,26 @@ describe("a client without support for questions", () => {
     ["auto-within-policy", { staysInSandbox: false }, { kind: "denied", reason: expect.stringContaining("leave the sandbox") }],
     ["deny", { staysInSandbox: true }, { kind: "denied", reason: expect.stringContaining("nobody can be asked") }],
   ] as const)("leaves the decision to %s: with %j it is %j", async ([fallback, reach, decision]) => {
-    await using step = new Doorstep({ canElicit: false, fallback });
-    expect(await step.ask("one", reach)).toEqual({ ...decision, by: "fallback" });
-    await step.receivedNothing();
+    await using stage = new ChannelStage({ canElicit: false, fallback });
+    expect(await stage.ask("one", reach)).toEqual({ ...decision, by: "fallback" });
+    await stage.receivedNothing();
   });
 
   it("leaves the question open for others under hold", async () => {
-    await using step = new Doorstep({ canElicit: false, fallback: "hold" });
-    const decision = step.ask("one");
-    await step.receivedNothing();
-    const [request] = await step.desk.pending();
-    if (request) await step.desk.answer(request.id, { kind: "approved" });
+    await using stage = new ChannelStage({ canElicit: false, fallback: "hold" });
+    const decision = stage.ask("one");
+    await stage.receivedNothing();
+    const [request] = await stage.desk.pending();
+    if (request) await stage.desk.answer(request.id, { kind: "approved" });
     expect(await decision).toEqual({ kind: "approved" });
-    await step.receivedNothing();
+    await stage.receivedNothing();
   });
 
   it("is still asked under ask", async () => {
-    await using step = new Doorstep({ canElicit: false, fallback: "ask" });
-    const decision = step.ask("one");
-    expect(await step.received()).toMatchObject({ method: "elicitation/create" });
-    step.answer(0, { result: { decision: "approved" } });
+    await using stage = new ChannelStage({ canElicit: false, fallback: "ask" });
+    const decision = stage.ask("one");
+    expect(await stage.received()).toMatchObject({ method: "elicitation/create" });
+    stage.answer(0, { result: { decision: "approved" } });
     expect(await decision).toEqual({ kind: "approved", by: "elicitation" });
   });
 });

@@ -10,7 +10,7 @@ const WITH_EVENTS = claimMeta({ ...FORMS, extensions: { [EVENTS_EXTENSION]: {} }
 /** One connection that carries both eras. */
 class Pipe implements AsyncDisposable {
   readonly modern = new StatelessClient();
-  readonly session = new MemorySession({ agent: this.modern.agent, parts: { stateless: async () => this.modern.door } });
+  readonly session = new MemorySession({ agent: this.modern.agent, parts: { stateless: async () => this.modern.server } });
 
   ask(method: string, params: Readonly<Record<string, unknown>> = {}, id?: number): Promise<Readonly<Record<string, unknown>>> {
     return this.session.request(method, { ...params, _meta: claimMeta() }, id);

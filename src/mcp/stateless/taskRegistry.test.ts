@@ -170,7 +170,7 @@ describe("a task", () => {
     expect(resultIn(await get(client, taskId, "ada"))).toMatchObject({ status: "input_required" });
     await client.ask("tasks/cancel", { taskId }, { ...ASKS, principal: "ada" });
     await client.agent.open.settle();
-    await client.door.settle();
+    await client.server.settle();
     expect(await get(client, taskId, "bob")).toEqual(UNKNOWN);
     expect(resultIn(await get(client, taskId, "ada"))).toMatchObject({ status: "cancelled" });
   });
@@ -264,7 +264,7 @@ describe("a client that listens to its tasks", () => {
     await client.until(() => client.told[1]);
     await client.ask("tasks/cancel", { taskId }, { ...ASKS, principal: "ada" });
     await client.agent.open.settle();
-    client.door.leave();
+    client.server.leave();
     const answers = await Promise.all(listening);
     expect(client.told.map(({ params }) => params["notifications"])).toEqual([{}, {}]);
     expect(answers).toEqual(
@@ -284,13 +284,13 @@ describe("a client that listens to its tasks", () => {
     await using client = new StatelessClient();
     const listening = client.ask("subscriptions/listen", { notifications: { toolsListChanged: true } }, { id: 1 });
     await eventually("the acknowledgement", () => client.told[0]);
-    client.door.leave();
+    client.server.leave();
     const late = client.ask("subscriptions/listen", { notifications: {} }, { id: 2 });
     expect(await Promise.all([listening, late])).toMatchObject([
       { result: { resultType: "complete" } },
       { result: { resultType: "complete" } },
     ]);
-    await client.door.idle();
+    await client.server.idle();
   });
 });
 

@@ -53,14 +53,14 @@ export function claimMeta(capabilities: Json = FORMS): Json {
 /** A client of the era without sessions and the real server, connected without a transport: the scripted engine, files in their own folder. */
 export class StatelessClient implements AsyncDisposable {
   readonly agent: MemoryAgent;
-  readonly door: StatelessServer;
+  readonly server: StatelessServer;
   /** Notifications, in order. */
   readonly told: Told[] = [];
   readonly #watchers = new Set<() => void>();
 
   constructor({ action, tasksIn, telemetry, taskAfterMs = 1_000, ...options }: ClientOptions = {}) {
     this.agent = new MemoryAgent(options);
-    this.door = openStatelessServer({
+    this.server = openStatelessServer({
       engine: "scripted",
       tools: new Tools({
         tools: toolsOf(["codex"]).map((tool) => (action ? acting(tool, action) : tool)),
@@ -82,7 +82,7 @@ export class StatelessClient implements AsyncDisposable {
     const notifyText = (text: string) => this.#hear(JSON.parse(text) as Told);
     const peer = { notify, notifyText, congested: () => undefined };
     try {
-      const result = await this.door.answer({ id, method, params: sent, claim: readClaim(sent), signal, caller, peer });
+      const result = await this.server.answer({ id, method, params: sent, claim: readClaim(sent), signal, caller, peer });
       return { result: result as Json };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
@@ -115,9 +115,9 @@ export class StatelessClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.door.leave();
+    this.server.leave();
     this.agent.open.interruptAll();
-    await this.door.settle();
+    await this.server.settle();
     await this.agent[Symbol.asyncDispose]();
   }
 

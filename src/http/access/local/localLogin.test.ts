@@ -21,7 +21,7 @@ const run = promisify(execFile);
 
 /** A server with a token of its own, like a server on a port. */
 async function startOwned(options: Partial<AccessControlOptions> = {}): Promise<{ readonly server: GatedServer; readonly token: string }> {
-  const folder = mkdtempSync(path.join(tmpdir(), "local-door-"));
+  const folder = mkdtempSync(path.join(tmpdir(), "local-login-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const { file, token } = keepOwnToken(folder, SCOPE_WORDS);
   const server = await startGated({ ownTokenFile: file, ...options });
