@@ -87,7 +87,15 @@ export const OF_CODEX: readonly CodexDifference[] = [
   {
     why: "The requests to the model are those of the newer Codex",
     differs: ["requests"],
-    scenarios: ["args-all", "args-empty-prompt", "reply-thread-id", "turn-agents-md", "turn-known-model"],
+    scenarios: [
+      "args-all",
+      "args-empty-prompt",
+      "exec-answer-list",
+      "exec-session-in-object",
+      "reply-thread-id",
+      "turn-agents-md",
+      "turn-known-model",
+    ],
   },
   {
     why: "Instructions of the caller or the project share a message with Codex's own, so one `raw_response_item` less",

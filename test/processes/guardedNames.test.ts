@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
+import { eventually } from "../support/eventually.js";
 import { type McpServer, startServer } from "../support/processes/mcpServer.js";
 
 /** What a turn warned about. */
@@ -43,6 +44,10 @@ describe.skipIf(isMissing)("names that other programs run", () => {
     const users = inWorkspace("x/y/z/.vscode/tasks.json");
     mkdirSync(path.dirname(users), { recursive: true });
     writeFileSync(users, "mine\n");
+    await eventually(
+      "a time that is later than the coarse clock of files can hide",
+      () => Date.now() > statSync(users).mtimeMs + 20 || undefined,
+    );
     const [told, limit] = await warnings(server, "!shell rm -r decoys; mkdir x/.idea");
     expect([told, limit]).toEqual([expect.stringContaining(inWorkspace("x/.idea")), expect.stringContaining("too large")]);
     expect(told).not.toContain(".vscode");

@@ -68,7 +68,9 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
     expect(textsOf(result)[0]).toBe(
       `The turn was interrupted before it ended: the server is shutting down.\n\nThread ${threadId} keeps what it has done. Go on with codex-reply with threadId "${threadId}".`,
     );
-    expect(valueAt(result, "structuredContent.files")).toBeOneOf([[{ path: "a.txt", kind: "update", added: 1, removed: 0 }], "unknown"]);
+    // A server that is shutting down takes little time for it: the lines may not be counted.
+    const changed = { path: "a.txt", kind: "update" };
+    expect(valueAt(result, "structuredContent.files")).toBeOneOf([[{ ...changed, added: 1, removed: 0 }], [changed], "unknown"]);
   });
 
   it("tells what a command of an earlier turn changed when the turn gave it input, and that it still runs", async () => {
