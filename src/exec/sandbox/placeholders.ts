@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, rmdirSync, type Stats } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
@@ -48,7 +48,8 @@ interface PlaceholderNote {
 interface HeldPlace {
   /** With a descriptor of its own. */
   readonly place: NamedPlace;
-  readonly note: PlaceholderNote;
+  /** In the names of claims for it. */
+  readonly subject: string;
   identity: string;
   users: number;
   leaving: NodeJS.Timeout | undefined;
@@ -66,6 +67,8 @@ const ATTEMPTS = 20;
 export class Placeholders {
   readonly #claims: string | undefined;
   readonly #ownClaims = new Set<string>();
+  readonly #suffix = randomBytes(4).toString("hex");
+  #claimed = 0;
   readonly #held = new Map<string, HeldPlace>();
 
   /** Without a folder for lock files, other servers treat our placeholders as the user's, and a killed process leaves them for good. */
@@ -121,17 +124,19 @@ export class Placeholders {
 
   #enter(place: NamedPlace, parent: number): HeldPlace | undefined {
     const file = entryPath(place);
+    // Device numbers differ between containers; inode numbers do not.
+    const subject = hash("sha256", `${parent}/${place.name}`).slice(0, 16);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const there = lstatSync(file, { throwIfNoEntry: false });
-      const known = there && this.#othersAt(parent, place.name).find(({ note }) => isUnchanged(there, note));
+      const known = there && this.#othersAt(subject).find(({ note }) => isUnchanged(there, note));
       if (there && (!known || namesIn(file).length > 0)) return undefined;
       const note = known?.note ?? { path: realPathOf(place), parent, since: Date.now() };
-      const withdraw = this.#claim(note);
+      const withdraw = this.#claim(subject, note);
       try {
         const identity = there ? identityOf(place) : madeFolder(file);
         // Another server may have created or removed it in between.
         if (identity !== undefined && identityOf(place) === identity)
-          return { place, note, identity, users: 0, leaving: undefined, withdraw };
+          return { place, subject, identity, users: 0, leaving: undefined, withdraw };
       } catch (error) {
         withdraw();
         if (CANNOT_BE_MADE.has(errorCode(error) ?? "")) return undefined;
@@ -147,17 +152,17 @@ export class Placeholders {
     if (!held) return;
     this.#held.delete(key);
     clearTimeout(held.leaving);
-    const { place, note, identity, withdraw } = held;
-    const isShared = this.#othersAt(note.parent, place.name).some((other) => !isAbandoned(other, this.#claims ?? ""));
+    const { place, subject, identity, withdraw } = held;
+    const isShared = this.#othersAt(subject).some((other) => !isAbandoned(other, this.#claims ?? ""));
     if (!isShared && identityOf(place) === identity) removeIfEmpty(entryPath(place));
     withdraw();
     closeSync(place.folder);
   }
 
   /** If no lock file can be written, the placeholder is still created: protection comes first. */
-  #claim(note: PlaceholderNote): () => void {
+  #claim(subject: string, note: PlaceholderNote): () => void {
     if (this.#claims === undefined) return () => {};
-    const name = claimName(subjectOf(note.parent, path.basename(note.path)), randomBytes(4).toString("hex"));
+    const name = claimName(subject, `${this.#suffix}-${this.#claimed++}`);
     const file = path.join(this.#claims, name);
     this.#ownClaims.add(name);
     try {
@@ -174,8 +179,8 @@ export class Placeholders {
   }
 
   /** Other servers' claims of a place, including those of dead servers: their placeholders can be taken over. */
-  #othersAt(parent: number, name: string): readonly NotedClaim[] {
-    return this.#claims === undefined ? [] : claimsIn(this.#claims, { subject: subjectOf(parent, name), besides: this.#ownClaims });
+  #othersAt(subject: string): readonly NotedClaim[] {
+    return this.#claims === undefined ? [] : claimsIn(this.#claims, { subject, besides: this.#ownClaims });
   }
 }
 
@@ -250,11 +255,6 @@ function noteIn(file: string): PlaceholderNote | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Device numbers differ between containers; inode numbers do not. */
-function subjectOf(parent: number, name: string): string {
-  return createHash("sha256").update(`${parent}/${name}`).digest("hex").slice(0, 16);
 }
 
 /** The kernel's file timestamps lag by some milliseconds; creating a folder takes far less than two seconds. */
