@@ -1,3 +1,4 @@
+import { setImmediate as loopTurn } from "node:timers/promises";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type Confinement, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
 import { type CallerView, callerView, type GuardedNames, guardedPart, isBornSince } from "../../../exec/sandbox/hiddenPlaces.js";
@@ -88,6 +89,8 @@ export class ThreadFiles {
   }
 
   async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
+    // The next request to the model goes out first.
+    await loopTurn();
     const beforeNames = new Set((await guarded).names);
     const { namesMadeHere } = this.#host;
     return this.#guardedBesides({ has: (name) => beforeNames.has(name) || namesMadeHere.has(name) });
