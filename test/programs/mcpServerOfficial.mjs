@@ -12,6 +12,8 @@ import {
 
 const PICTURE = "iVBORw0KGgo=";
 const NOTHING = { type: "object" };
+/** Without it, the SDK withdraws the question after a minute: slow machines look at all pages for longer. */
+const PATIENTLY = { timeout: 600_000 };
 
 /** @type {Record<string, (args: Record<string, string>, signal: AbortSignal) => unknown>} */
 const TOOLS = {
@@ -46,7 +48,7 @@ const TOOLS = {
       draft: { type: "boolean", title: "Only a draft", default: true },
     };
     const requestedSchema = { type: "object", properties, required: ["version", "channel"] };
-    return { content: [], structuredContent: await server.elicitInput({ message: "What is to be released?", requestedSchema }) };
+    return { content: [], structuredContent: await server.elicitInput({ message: "What is to be released?", requestedSchema }, PATIENTLY) };
   },
 };
 
