@@ -8,7 +8,7 @@ describe("parseOptions", () => {
     expect(parseOptions([], known)).toEqual({ rounds: 3, ...known, jsonFile: undefined, help: false });
   });
 
-  it("is quick with ours and the floor in one round, and what is named besides wins", () => {
+  it("--quick measures our server and the floor in one round; explicit options override it", () => {
     expect(parseOptions(["--quick", "--cases", "turns", "--rounds", "2"], known)).toMatchObject({
       rounds: 2,
       cases: ["turns"],

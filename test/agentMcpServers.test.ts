@@ -26,7 +26,7 @@ async function buildOwner(): Promise<{ readonly file: string } & Disposable> {
   return { file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-it("a server that is killed takes the agent's MCP servers with it", async () => {
+it("the agent's MCP servers end with a killed server", async () => {
   using owner = await buildOwner();
   const { mark, env } = newMark();
   const settings = [programServer("a", ["mcpServerOfficial"], { env }), programServer("b", ["mcpServerUnruly"], { env })];

@@ -54,7 +54,7 @@ describe("the sandbox of every turn is limited by the ceiling, wherever it comes
     expect(await ask()).toEqual(refusedOn(threadId, expect.stringMatching(ABOVE)));
   });
 
-  it("a thread that comes back from disk", async () => {
+  it("a thread that is loaded from disk", async () => {
     await using before = new MemoryAgent({ ceilings: { maxSandbox: DANGER } });
     await using first = sessionOf("alice", before);
     const threadId = threadOf(await first.call("codex", { prompt: "!say one", sandbox: DANGER }));

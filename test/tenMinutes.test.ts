@@ -161,7 +161,7 @@ describe("a turn of ten minutes for a client that gives up after one", () => {
     ["codex-wait", (threadId: string) => ({ threadId })],
     ["codex-reply", (threadId: string) => ({ threadId })],
     ["codex-reply", (threadId: string) => ({ threadId, prompt: "" })],
-  ] as const)("through codex, codex-answer and %s: every call is answered, and the answer comes", async (again, args) => {
+  ] as const)("through codex, codex-answer and %s: every call is answered, and the answer arrives", async (again, args) => {
     await using caller = new Caller();
     await caller.connect();
     const began = Date.now();

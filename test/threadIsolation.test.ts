@@ -38,7 +38,7 @@ describe("threads belong to the session that started them while it lives", () =>
   });
 
   it.for(["alice", "bob"])(
-    "another session, of %s, that names one is told exactly what it is told of a thread that is not there",
+    "another session, of %s, that names one gets exactly the answer for a thread that does not exist",
     async (principal) => {
       await using agent = new MemoryAgent();
       await using alice = sessionOf("alice", agent);

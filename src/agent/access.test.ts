@@ -98,7 +98,7 @@ describe("a thread that a session started", () => {
     expect(await Promise.all([tryOut(id, ALICE_AGAIN), tryOut(id, asker("alice-3", "alice"))])).toEqual(["used", "not found"]);
   });
 
-  it("is kept for its principal beyond this process", async () => {
+  it("still belongs to its principal in another process", async () => {
     const id = await claimed(ALICE);
     access = accessTo(owners);
     expect([await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN)]).toEqual(["not found", "used"]);

@@ -247,7 +247,7 @@ describe("a turn whose caller was lost", () => {
   });
 });
 
-it("tells its activity, and what it waits for", () => {
+it("reports its activity, and what it waits for", () => {
   const ground = new Ground();
   const turn = ground.begin();
   const [attended] = ground.attendance.on(ground.thread);

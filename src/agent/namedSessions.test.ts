@@ -72,7 +72,7 @@ describe("a session by name", () => {
     expect([await scene.names(ALICE), await scene.names(BOB)]).toEqual([["s"], ["s"]]);
   });
 
-  it("is forgotten a day after its last use, and begins anew under its name", async () => {
+  it("is forgotten a day after its last use, and then begins again under its name", async () => {
     await using scene = new Scene();
     const threadId = await scene.say("s");
     scene.now += 24 * HOUR;
@@ -98,7 +98,7 @@ describe("a session by name", () => {
     expect(await scene.names(BOB)).toEqual(["bobs"]);
   });
 
-  it("whose file is incomplete begins anew", async () => {
+  it("whose file is incomplete begins again", async () => {
     await using scene = new Scene();
     const threadId = await scene.say("s");
     const folder = path.join(scene.home, "mcp-server", "sessions");

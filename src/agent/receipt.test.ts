@@ -218,7 +218,7 @@ it.for([
     true,
   ],
   ["a patch failed in a sandbox that may write", [patch({}, false)], false],
-] as const)("whether the sandbox kept something from being written: %s", ([, events, isWriteRefused]) => {
+] as const)("says whether the sandbox prevented a write: %s", ([, events, isWriteRefused]) => {
   expect(told(...events).isWriteRefused).toBe(isWriteRefused);
 });
 

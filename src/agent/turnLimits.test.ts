@@ -110,7 +110,7 @@ describe("the working directory", () => {
     );
   });
 
-  it("is checked anew each time: a folder that became a link leads elsewhere", () => {
+  it("is checked again each time: a folder may have become a link", () => {
     const cwd = path.join(place, "allowed/swapped");
     mkdirSync(cwd);
     const before = complaintAbout({ cwd });

@@ -80,7 +80,7 @@ describe("what a turn changed on the disk", () => {
     expect(seen.at(-1)).toEqual({ after: 500 });
   });
 
-  it("comes from the patches if the comparison fails", async () => {
+  it("is taken from the patches if the comparison fails", async () => {
     const { turn, receipts, request } = observed({ parts: { lookAt: () => Promise.reject(new Error("no code")) } });
     turn.publish([STARTED]);
     await request.beforeChanges?.();

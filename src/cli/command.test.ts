@@ -45,7 +45,7 @@ describe("the requested command", () => {
     ["-h", "help"],
     ["--version", "version"],
     ["-V", "version"],
-  ] as const)("%s is %s, whatever else is said", ([flag, kind]) => {
+  ] as const)("%s is %s, whatever other arguments follow", ([flag, kind]) => {
     expect([parseCommand([flag], {}), parseCommand(["serve", "--port", "80", flag], {})]).toEqual([{ kind }, { kind }]);
   });
 });
@@ -90,7 +90,7 @@ describe("options", () => {
     });
   });
 
-  it("the engine is codex where there is one or one is named, and native where there is none, unless it is named itself", () => {
+  it("the default engine is codex if a Codex is found or named, and otherwise native; --engine overrides it", () => {
     const folder = mkdtempSync(path.join(homedir(), ".command-"));
     const codex = path.join(folder, "codex");
     writeFileSync(codex, "#!/bin/sh\n", { mode: 0o755 });
@@ -209,7 +209,7 @@ describe("a server that listens", () => {
     [["mcp-server", "--port", "0"], { ports: [0] }],
     [["--host", "localhost"], { host: "localhost" }],
     [["serve", "--host", "::1", "--port", "81"], { host: "::1", ports: [81] }],
-  ] as const)("is asked for by %j", ([argv, changes]) => {
+  ] as const)("is requested by %j", ([argv, changes]) => {
     expect(parseCommand(argv, {})).toEqual({ kind: "http", options: DEFAULTS, listen: { ...LISTEN, ...changes } });
   });
 
@@ -218,7 +218,7 @@ describe("a server that listens", () => {
     expect(parseCommand(["open", "--port", "80"], {})).toEqual({ kind: "http", options: DEFAULTS, listen, opensConsole: true });
   });
 
-  it("takes all options about access and ceilings", () => {
+  it("accepts all options about access and ceilings", () => {
     const access =
       "--token a --token b --token-file tokens --allow-unauthenticated --allow-host h --cors-origin o --tls-cert c --tls-key k " +
       "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1";

@@ -34,7 +34,7 @@ describe("the console of a server that listens already", () => {
     expect(await consoleBehind({ console: CONSOLE }, { status: 403, body: { code: "login_refused" } })).toBe(CONSOLE);
   });
 
-  it.each([{ console: null }, { status: "ok" }, "hello", { console: "file:///etc/passwd" }])("is none in %j", async (health) => {
+  it.each([{ console: null }, { status: "ok" }, "hello", { console: "file:///etc/passwd" }])("is not found in %j", async (health) => {
     expect(await consoleBehind(health, { status: 201, body: { address: `${CONSOLE}#code=x` } })).toBeUndefined();
   });
 

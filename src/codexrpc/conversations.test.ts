@@ -14,7 +14,7 @@ import { valueAt } from "../../test/support/scenarios/scenario.js";
 
 const UUID = /^[0-9a-f-]{36}$/;
 
-it("opens a conversation, takes messages and sends its listener everything in order", async () => {
+it("opens a conversation, accepts messages and sends its listener all events in order", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const opened = await resultOf(client, "newConversation", { cwd: agent.folder, approvalPolicy: "never", sandbox: "read-only" });
@@ -58,7 +58,7 @@ it("stores a conversation at once, and continues it in another process with its 
   expect(readFileSync(String(rolloutPath), "utf8")).toContain('"model":"gpt-5-codex"');
 });
 
-it("sends a first listener the earlier events, and a listener that comes during a turn the turn from its beginning", async () => {
+it("sends the first listener all earlier events, and a listener that is added during a turn all events of that turn", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId } = await resultOf(client, "newConversation", {});
@@ -89,7 +89,7 @@ it("answers an interrupt after listeners know of the aborted turn, and at once i
   });
 });
 
-it("processes what is sent to a conversation in order, without waiting for answers: an interrupt leaves later messages alone", async () => {
+it("processes requests to a conversation in order, without waiting for responses: an interrupt does not affect later messages", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId } = await resultOf(client, "newConversation", {});
@@ -234,7 +234,7 @@ it("keeps a question for later listeners after its client has gone", async () =>
   expect(existsSync(`${agent.folder}/later.txt`)).toBe(true);
 });
 
-it("leaves a question with a client that removes its listener, until somebody decides it", async () => {
+it("keeps a question open for a client that removes its listener, until it is decided", async () => {
   await using agent = new MemoryAgent();
   await using one = frontEnd(agent);
   await using other = frontEnd(agent);

@@ -91,7 +91,7 @@ it("resumes a conversation of an earlier process by its path, replays it and con
   });
 });
 
-it("resumes by id, and takes an archived conversation back into the list", async () => {
+it("resumes by id, and unarchives an archived conversation", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId, rolloutPath } = await converse(client, "!say kept");

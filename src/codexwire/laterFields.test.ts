@@ -64,7 +64,7 @@ describe("the fields that Codex 0.152.1 added to those of 0.92.0", () => {
     ]);
   });
 
-  it("tells of a repeated request, which Codex keeps to itself", () => {
+  it("reports a repeated request, which Codex does not", () => {
     const quiet: ThreadEvent = { type: "modelRetry", attempt: 2, limit: 4, cause: "503", quiet: true };
     expect(told(quiet)).toEqual([{ type: "background_event", message: "Asking the model again (2/4): 503" }]);
     expect(eventMsgs(quiet, { threadId: THREAD, turnId: TURN })).toEqual([]);

@@ -10,7 +10,7 @@ describe("findCodexHome", () => {
     expect(findCodexHome({ HOME: "/nowhere/me" })).toBe("/nowhere/me/.codex");
   });
 
-  it("takes an empty CODEX_HOME as not set", () => {
+  it("treats an empty CODEX_HOME as not set", () => {
     expect(findCodexHome({ HOME: "/nowhere/me", CODEX_HOME: "" })).toBe("/nowhere/me/.codex");
   });
 

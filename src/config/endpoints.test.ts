@@ -128,7 +128,7 @@ describe("mcpServers", () => {
     ]);
   });
 
-  it("takes everything a program was given, and expands nothing", () => {
+  it("has all settings of a program, and expands nothing", () => {
     const docs = {
       command: "$HOME/docs",
       args: ["--root", "~"],
@@ -161,7 +161,7 @@ describe("mcpServers", () => {
     ]);
   });
 
-  it("takes everything an HTTP server was given", () => {
+  it("has all settings of an HTTP server", () => {
     const web = {
       url: "http://localhost/mcp",
       bearer_token_env_var: "WEB_TOKEN",
@@ -186,7 +186,7 @@ describe("mcpServers", () => {
     ]);
   });
 
-  it("leaves out what is disabled, and keeps the order", () => {
+  it("omits disabled servers, and keeps the order", () => {
     const settings = { mcp_servers: { b: { command: "b" }, off: { command: "off", enabled: false }, a: { command: "a" } } };
     expect(mcpServers(settings).map(({ name }) => name)).toEqual(["b", "a"]);
   });

@@ -110,7 +110,7 @@ describe("folders and files", () => {
     expect(complaintOf(() => resolver.forNewThread({}))).toBe(`model instructions file is empty: ${path.join(codexHome, "base.md")}`);
   });
 
-  it("calls that alternate get what each of them asked for", () => {
+  it("alternating calls each get their own settings", () => {
     const resolver = resolverWith({});
     const models = ["one", "one", "two", "one"].map((model) => resolver.forNewThread({ model, config: { model_verbosity: "low" } }).model);
     expect(models).toEqual(["one", "one", "two", "one"]);

@@ -39,7 +39,7 @@ describe("threadSettings", () => {
     });
   });
 
-  it("takes every setting that is given", () => {
+  it("has every given setting", () => {
     const settings = {
       model: "m",
       model_provider: "mine",

@@ -75,7 +75,7 @@ describe("readers", () => {
     });
   });
 
-  it("give nothing for what is absent, of another kind or inherited", () => {
+  it("return nothing for values that are absent, inherited or of another type", () => {
     expect([textAt(tree, "gone"), textAt(tree, "flag"), flagAt(tree, "text"), numberAt(tree, "text"), textsAt(tree, "text")]).toEqual([
       undefined,
       undefined,

@@ -51,7 +51,7 @@ describe("the environment of a command", () => {
     });
   });
 
-  it("takes other characters in a pattern literally", () => {
+  it("treats other characters in a pattern literally", () => {
     expect(environment({ includeOnly: ["P.TH", "[A-Z]*", "(HOME)"] })).toEqual({});
   });
 

@@ -50,7 +50,7 @@ describe("a path that is longer than the kernel accepts", () => {
     expect(followLinks(`${place}${"/a/..".repeat(100_000)}`)).toBeUndefined();
   });
 
-  it("is resolved as far as the kernel looks", () => {
+  it("is resolved as far as the kernel can look it up", () => {
     expect(resolvedAsFarAsPossible(path.join(place, "absolute") + beyond)).toBe(path.join(place, "elsewhere") + beyond);
     expect(resolvedAsFarAsPossible("x".repeat(10_000))).toBe("x".repeat(10_000));
   });

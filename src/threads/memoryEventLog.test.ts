@@ -63,7 +63,7 @@ describe("readers", () => {
     expect(await first).toEqual({ done: false, value: entries("a", "b") });
   });
 
-  it("stop when their signal aborts, waiting or not, and others go on", async () => {
+  it("stop when their signal aborts, waiting or not, while others continue", async () => {
     const log = new MemoryEventLog(PATIENT);
     const abort = new AbortController();
     const waiting = readAll(log, { signal: abort.signal });

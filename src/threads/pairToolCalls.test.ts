@@ -13,7 +13,7 @@ const localShell = (id: string | null): RawItem => ({
   action: { type: "exec" },
 });
 
-it("a history in which every call has its output stays as it is", () => {
+it("a history in which every call has its output is not changed", () => {
   const items = [call("1"), call("2"), output("2"), output("1"), patch("3"), patchOutput("3"), localShell("4"), output("4")];
   expect(pairToolCalls(items)).toBe(items);
 });

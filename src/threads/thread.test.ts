@@ -120,7 +120,7 @@ describe("an interrupted thread", () => {
     ]);
   });
 
-  it("ends a waiting turn although the running one goes on", async () => {
+  it("ends a waiting turn although the running one continues", async () => {
     const { thread, engine } = await openThread();
     const running = thread.begin({ text: "hold" }, turnIdOf("1"));
     const [unwanted, wanted] = [thread.reply({ text: "unwanted" }), thread.reply({ text: "wanted" })];
@@ -159,7 +159,7 @@ describe("an engine that", () => {
   it.for([
     ["throw", "the engine broke"],
     ["vanish", "the engine stopped without saying how the turn ended"],
-  ] as const)("does %s fails its turn, and the next goes on from the record", async ([text, why]) => {
+  ] as const)("does %s fails its turn, and the next continues from the record", async ([text, why]) => {
     const { id, thread, engine, opening } = await openThread();
     const broken = thread.begin({ text }, turnIdOf("1"));
     const next = thread.reply({ text: "go on" });

@@ -91,7 +91,7 @@ describe("a new thread", () => {
 });
 
 describe("a thread of an earlier process", () => {
-  it("goes on with its history and the settings it was left with", async () => {
+  it("continues with its history and its last settings", async () => {
     await using before = new Scene();
     const { threadId, outcome } = await before.start("one");
     await outcome;
@@ -156,7 +156,7 @@ describe("a thread of an earlier process", () => {
 });
 
 describe("an idle thread", () => {
-  it("leaves memory half an hour after its last turn and comes back from the store when it is named", async () => {
+  it("is unloaded half an hour after its last turn and loaded from the store when it is named", async () => {
     await using scene = new Scene();
     const { threadId, outcome } = await scene.start("one");
     await outcome;

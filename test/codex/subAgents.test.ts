@@ -78,7 +78,7 @@ describe.each(CASES)("agents that Codex $version begins with $family", { timeout
     expect(stage.model.requests).toHaveLength(requests + 1);
   });
 
-  it("that fail are reported, and the turn goes on", async () => {
+  it("that fail are reported, and the turn continues", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const script = "!spawn helper !status 400\n!say all done";

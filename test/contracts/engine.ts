@@ -65,7 +65,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
       }),
     );
 
-    it("answers with what the model said last", () =>
+    it("returns the model's last message", () =>
       withThread(async (thread) => {
         expect(lastMessageOf(await playTurn(thread, "!plan look\n!say the last word"))).toBe("the last word");
         expect(lastMessageOf(await playTurn(thread, "!empty"))).toBe(null);
@@ -86,7 +86,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
         expect(text.trim().split(/\s+/)).toHaveLength(5000);
       }));
 
-    it("takes a prompt of 5 MB or of the engine's limit, and so does the next turn", () =>
+    it("accepts a prompt of 5 MB or of the engine's limit, and so does the next turn", () =>
       withThread(async (thread, { longestPrompt }) => {
         const prompt = `!say read it\n${"lorem ipsum ".repeat(440_000)}`.slice(0, longestPrompt);
         const events = await playTurn(thread, prompt);

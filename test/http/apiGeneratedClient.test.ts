@@ -109,7 +109,7 @@ describe.runIf(generator)("a client that is generated from the served document",
     expect([code, stdout]).toEqual([0, ""]);
   });
 
-  it("starts a thread, answers its question, hears its events over a restart of the server, and reads its items by pages", async () => {
+  it("starts a thread, answers its question, receives its events across a restart of the server, and reads its items by pages", async () => {
     const settings = { cwd: stage.workspace, sandbox: "workspace-write", approvalPolicy: "untrusted" };
     const started = await client.createThread({ baseUrl, body: { prompt: "!say begun", wait: 30, ...settings } });
     expect(started.response.status).toBe(201);

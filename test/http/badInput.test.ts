@@ -101,7 +101,7 @@ describe.concurrent("a request", () => {
     expect((await server.ask({ message: toolCall(1, { prompt: 5 }) })).body).toMatchObject({ id: 1, result: { isError: true } });
   });
 
-  it("under an id that is in use is refused while the first goes on", async () => {
+  it("under an id that is in use is refused while the first continues", async () => {
     using watching = await server.stream({});
     const own = { "mcp-session-id": watching.session ?? "" };
     const first = server.ask({ headers: own, message: toolCall(7, { prompt: "!slow 100 30" }) });

@@ -55,7 +55,7 @@ describe.concurrent("a call over the network", () => {
     expect(await call({ cwd })).toEqual(naming("--allow-root"));
   });
 
-  it("cannot approve its own way past the ceiling", async () => {
+  it("cannot exceed the ceiling by its own approval", async () => {
     const { session = "" } = await server.ask({ message: handshake(0, { capabilities: { elicitation: {} } }) });
     using stream = await server.stream({ headers: { "mcp-session-id": session } });
     const outside = path.join(server.running.stage.root, "outside");

@@ -10,7 +10,7 @@ import { valueAt } from "../support/scenarios/scenario.js";
 const LEGACY = { http: "legacy_sse = true" };
 
 describe.concurrent("the HTTP+SSE transport of 2024-11-05", () => {
-  it("is not served unless asked for", async () => {
+  it("is served only if configured", async () => {
     await using server = await startHttpServer();
     expect((await server.ask({ path: "/sse" })).status).toBe(404);
     expect((await server.ask({ path: "/messages?sessionId=x", message: rpc(1, "ping") })).status).toBe(404);

@@ -78,7 +78,7 @@ describe.concurrent("the POST of a plain client", () => {
     expect([headers["content-type"], valueAt(body, "result.structuredContent.content")]).toEqual(["application/json", "hi"]);
   });
 
-  it("may be broken off: the turn goes on, and the answer is on its stream", async () => {
+  it("may break: the turn continues, and the answer is on the client's stream", async () => {
     using watching = await server.stream({});
     const own = { "mcp-session-id": watching.session ?? "" };
     const abort = new AbortController();
@@ -91,7 +91,7 @@ describe.concurrent("the POST of a plain client", () => {
     expect(valueAt(await watching.answerTo(1), "result.isError")).toBeUndefined();
   });
 
-  it("that is cancelled ends with a result that says so, and the thread goes on", async () => {
+  it("that is cancelled ends with a result that says so, and the thread continues", async () => {
     using watching = await server.stream({});
     const own = { "mcp-session-id": watching.session ?? "" };
     const asked = server.ask({ headers: own, message: toolCall(1, { prompt: "!hang" }) });

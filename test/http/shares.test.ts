@@ -52,7 +52,7 @@ const OPEN_REQUESTS: readonly (readonly [string, Take])[] = [
   ],
 ];
 
-describe("one principal takes all it can get, and another is served at once:", () => {
+describe("one principal uses its whole share, and another is served at once:", () => {
   it("streams, WebSockets, calls in flight, subscriptions", async () => {
     await using stage = await setStage();
     const http = `max_open_requests = ${LIMIT}\nshutdown_grace_seconds = 0`;

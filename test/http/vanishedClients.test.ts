@@ -29,7 +29,7 @@ it("a turn ends if its client's connection breaks and the client does not return
   expect(interruptions(server)).toBe(1);
 });
 
-it("a client that comes back for its call finds it", async () => {
+it("a client that reconnects for its call gets the result", async () => {
   // On a busy machine it may take seconds to come back. The command outlasts the limit.
   await using server = await startHttpServer({ http: "vanished_client_seconds = 5\nkeep_alive_seconds = 1" });
   const headers = await begin(server);

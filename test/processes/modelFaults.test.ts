@@ -64,7 +64,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 describe.concurrent("a model that", () => {
-  it.each(Object.entries(FAULTS))("%s fails the call, and the thread goes on", async (_, { first, provider, why }) => {
+  it.each(Object.entries(FAULTS))("%s fails the call, and the thread continues", async (_, { first, provider, why }) => {
     await using model = await startResponsesServer({
       respond: (request, index, scripted) => (index === 0 ? first(request, index, scripted) : undefined),
     });

@@ -45,7 +45,7 @@ describe.concurrent("the program of `notify`", () => {
     ]);
   });
 
-  it("can start no server that takes itself for the outermost", async ({ expect }) => {
+  it("cannot start a server that considers itself the outermost", async ({ expect }) => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     const listed = path.join(stage.root, "listed.txt");

@@ -20,7 +20,7 @@ async function beginThread(server: McpServer, prompt = "!say one"): Promise<stri
 }
 
 describe.concurrent("when threads cannot be written", () => {
-  it("the call fails with the remedy, the server goes on, and calls work once the cause is gone", async () => {
+  it("the call fails with the remedy, the server continues, and calls work once the cause is gone", async () => {
     await using server = await startServer();
     const obstacle = path.join(server.stage.codexHome, "sessions");
     await writeFile(obstacle, "");
@@ -86,7 +86,7 @@ describe.concurrent("when threads cannot be written", () => {
     expect(await beginThread(server)).toEqual(expect.any(String));
   });
 
-  it("because the disk is full, the turn fails, other calls are answered, and the thread goes on once there is space", async () => {
+  it("because the disk is full, the turn fails, other calls are answered, and the thread continues once there is space", async () => {
     await using stage = await setStage();
     const flag = path.join(stage.root, "full");
     await using server = await startServer({

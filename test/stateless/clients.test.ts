@@ -31,7 +31,7 @@ async function listening(over: "http" | "websocket"): Promise<Surroundings> {
 
 describe.each(Object.entries(TRANSPORTS))("over %s", (_, surround) => {
   it.each(ERA_CLIENTS)(
-    "$name completes a turn with an approval, takes a denial, cancels, and goes on after a reconnect",
+    "$name completes a turn with an approval, accepts a denial, cancels, and continues after a reconnect",
     async ({ revision, connect }) => {
       await using surroundings = await surround();
       const { place, stage } = surroundings;

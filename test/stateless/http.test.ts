@@ -106,7 +106,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     expect(stream.events.map(({ id }) => id)).toEqual(stream.events.map(() => undefined));
   });
 
-  it("stays one body for a client that takes nothing else", async () => {
+  it("stays one body for a client that accepts nothing else", async () => {
     await using server = await startHttpServer();
     const reply = await server.ask(
       codexCall({ prompt: "!say hi" }, { meta: { progressToken: 9 }, headers: { accept: "application/json" } }),
@@ -114,7 +114,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     expect(reply.body).toMatchObject({ result: { structuredContent: { content: "hi" } } });
   });
 
-  it("gets a sign of life when it takes long", async () => {
+  it("gets keep-alive comments if it takes long", async () => {
     await using server = await startHttpServer({ http: "keep_alive_seconds = 1" });
     using stream = await server.stream(codexCall({ prompt: "!hang" }));
     await stream.comment();
@@ -131,7 +131,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     expect(await eventually("its end", () => !running(server, "sleep 654") || undefined)).toBe(true);
   });
 
-  it("waits for its client after it has asked, on whichever connection that comes back", async () => {
+  it("waits for its client after a question, on whichever connection the client returns", async () => {
     await using server = await startHttpServer();
     const { body } = await server.ask(codexCall(ASKING));
     const requestState = valueAt(body, "result.requestState");

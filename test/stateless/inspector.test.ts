@@ -126,7 +126,7 @@ describe
       expect(await workspaceFiles(surroundings.stage)).toEqual({});
     });
 
-    it("denies a command by closing its question, and the turn goes on", async () => {
+    it("denies a command by closing its question, and the turn continues", async () => {
       await using surroundings = await surround();
       await using connections = open(surroundings);
       await connections.connect("first", { ...surroundings, era });
@@ -158,7 +158,7 @@ describe
       expect(await connections.call("first", "codex", { prompt: "!say next" })).toMatchObject({ structuredContent: { content: "next" } });
     });
 
-    it("goes on with a thread of an earlier connection", async () => {
+    it("continues a thread of an earlier connection", async () => {
       await using surroundings = await surround();
       await using connections = open(surroundings);
       await connections.connect("first", { ...surroundings, era });

@@ -7,7 +7,7 @@ import { setStage } from "../support/stage.js";
 
 const MODEL = "tools.0.inputSchema.properties.model.description";
 
-it("models that were asked for are named in the tool lists of later servers, on stdio and over HTTP", async () => {
+it("models that were once requested are named in the tool lists of later servers, on stdio and over HTTP", async () => {
   await using stage = await setStage();
   const args = ["--engine", "scripted", "--model", "some-model"];
   {

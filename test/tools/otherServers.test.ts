@@ -105,7 +105,7 @@ describe("the documented examples of the npm package run", () => {
   });
 });
 
-it("a session goes on after a restart, and a cancelled call ends its command", async () => {
+it("a session continues after a restart, and a cancelled call ends its command", async () => {
   await using first = await startServer({ args: ["--engine", "scripted", "--tools", "codex-cli"] });
   const call = await onStdio(first);
   const folder = path.join(first.stage.workspace, "w");

@@ -49,7 +49,7 @@ async function listed(server: McpServer, query: Readonly<Record<string, unknown>
 }
 
 describe.concurrent("threads", () => {
-  it("are listed, forked and archived, and every one of them goes on", async () => {
+  it("are listed, forked and archived, and each of them can continue", async () => {
     await using pair = await startNative();
     const { server } = pair;
     const first = await begin(server, "!say one");
@@ -143,7 +143,7 @@ describe.concurrent("a turn", () => {
     expect(storyOf(server.stage, threadId)).toContain("exited_review_mode");
   });
 
-  it("tells what an MCP server changed", async () => {
+  it("reports what an MCP server changed", async () => {
     await using stage = await setStage();
     const program = fileURLToPath(new URL("../programs/mcpServerFiles.mjs", import.meta.url));
     const config = `[mcp_servers.files]\ncommand = "${process.execPath}"\nargs = ["${program}", "${stage.workspace}"]\n`;

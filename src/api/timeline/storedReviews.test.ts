@@ -4,7 +4,7 @@ import { StoredItems } from "./storedItems.js";
 const TEXT = "One thing is wrong.\n- [P1] Division by zero — lib/made.js:2-2\n  `b` is never a number.";
 const SPOKEN = { type: "message", role: "assistant", content: [{ type: "output_text", text: TEXT }] };
 
-it.each([["before"], ["after"]])("a message with the text of the review, recorded %s its end, is no item of its own", (when) => {
+it.each([["before"], ["after"]])("a message with the text of the review, recorded %s its end, is not a separate item", (when) => {
   const items = new StoredItems();
   const speak = () => items.take({ type: "item", at: undefined, item: SPOKEN });
   items.take({ type: "userSpoke", at: undefined, text: "Review: the uncommitted changes" });

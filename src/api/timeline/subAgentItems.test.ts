@@ -31,7 +31,7 @@ it("long tasks and results are cut, and say so", () => {
   expect(JSON.stringify(item).length).toBeLessThan(100_000);
 });
 
-it("a record tells who was started with what", () => {
+it("a record has the names and tasks of the agents", () => {
   const items = new StoredItems();
   const given = JSON.stringify({ task_name: "helper", message: "count the files" });
   const call = { type: "function_call", name: "spawn_agent", namespace: "collaboration", arguments: given, call_id: "c1" };

@@ -240,7 +240,7 @@ describe("a turn of Codex", () => {
     expect(codex.asked.slice(0, 3)).toEqual(["turn/start", "thread/goal/set", "turn/interrupt"]);
   });
 
-  it("has failed when its process is gone; what comes later changes nothing", async () => {
+  it("fails when its process is gone; later messages have no effect", async () => {
     const { codex, turn, events } = play();
     codex.accept();
     turn.lost(new AppServerGone("It crashed."));

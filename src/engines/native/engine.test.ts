@@ -56,7 +56,7 @@ async function withNativeThread(situation: Situation, check: (opened: Opened) =>
 }
 
 describe("a native thread", () => {
-  it("tells the model its instructions, and readers the context", () =>
+  it("sends the model its instructions, and shows readers the context", () =>
     withNativeThread(
       {
         settings: { baseInstructions: "BASE", developerInstructions: "DEVELOPER", projectDocMaxBytes: 100 },

@@ -233,7 +233,7 @@ describe("a repository's links lead to nothing but itself:", () => {
     expect(warnings).toEqual([expect.stringContaining(`${path.join(root, "repo/AGENTS.md")} was left out: it `)]);
   });
 
-  it("not by a linked folder, nor by a name from the settings that leads up", async () => {
+  it("not by a linked folder, nor by a configured name with `..`", async () => {
     write({ "repo/.git/HEAD": "", "outside/secret": "KEY", "repo/x": "" });
     symlinkSync(path.join(root, "outside"), path.join(root, "repo/docs"));
     symlinkSync("docs/secret", path.join(root, "repo/AGENTS.md"));

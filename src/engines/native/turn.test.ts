@@ -139,7 +139,7 @@ describe("a turn", () => {
       { type: "local_shell_call", call_id: "c", status: "completed", action: { type: "exec", command: ["ls"] } },
       output("c", "unsupported call: local_shell"),
     ],
-  ])("tells the model that a tool does not exist, and goes on: %j", async (made, answer) => {
+  ])("tells the model that a tool does not exist, and continues: %j", async (made, answer) => {
     const model = new PlannedModel(calls(made), says("then not"));
     const events = await play(conversationWith(model));
     expect(model.requests[1]?.input.at(-1)).toEqual(answer);

@@ -285,7 +285,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(await told(() => put("a.txt", "2\n"), { cwd: link, patches })).toEqual(["git", "update a.txt +1 -1"]);
   });
 
-  it("changes in its submodules are reported with their lines; a folder that only claims to be a submodule is none", async () => {
+  it("changes in its submodules are reported with their lines; a folder that only claims to be a submodule does not count", async () => {
     const other = otherRepository();
     repository({ "a.txt": "1\n", "false/.keep": "" });
     git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "deep/sub");

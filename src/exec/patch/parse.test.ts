@@ -79,7 +79,7 @@ describe("a patch that parses", () => {
     expect(parsePatch(`${start}\n${patchOf("*** Delete File: a")}\nEOF\n`)).toEqual({ operations: [{ kind: "delete", path: "a" }] });
   });
 
-  it("takes a blank line in a chunk for an empty context line, and a line of blanks for the blanks after the first", () => {
+  it("reads a blank line in a chunk as an empty context line, and a line of blanks as those after the first", () => {
     expect(chunksOf("@@", "-a", "", "   ", "+b")).toEqual([
       {
         anchor: undefined,

@@ -141,7 +141,7 @@ it("beyond the limit a new session is refused, unless a barely used one can be c
   expect([sessions.find("first"), sessions.size]).toEqual(["ended", 2]);
 });
 
-it("a principal that comes when another has all it can get is served at once", () => {
+it("a principal that arrives when another one has used its whole share is served at once", () => {
   const { sessions, open } = registry({ sessions: 16 });
   const openUsed = (who: typeof ADA) => {
     const session = open(undefined, who);

@@ -76,6 +76,6 @@ it.each([
   [{ elicitation: { url: {} } }, false],
   [{ elicitation: true }, false],
   [{}, false],
-])("a client with %j takes forms: %j", (capabilities, takes) => {
+])("a client with %j accepts forms: %j", (capabilities, takes) => {
   expect(takesForms(readClaim({ _meta: { ...WHOLE, [META.clientCapabilities]: capabilities } }))).toBe(takes);
 });

@@ -87,7 +87,7 @@ it("the number of subscriptions is limited", () => {
   expect(() => subscriptions.open(reader(0).request, [])).toThrow("1024 subscriptions are open already");
 });
 
-it("a principal that comes when another has all it can get is served at once", () => {
+it("a principal that arrives when another one has used its whole share is served at once", () => {
   const subscriptions = new Subscriptions();
   const of = (principal: string) => ({ ...reader(0).request, caller: { principal: principal as Principal, scopes: [] } });
   const openAll = () => {

@@ -60,7 +60,7 @@ async function until(
   );
 }
 
-describe("a call of a client that takes tasks", () => {
+describe("a call of a client that supports tasks", () => {
   it("is answered at once if it ends soon", async () => {
     await using client = new StatelessClient();
     expect(resultIn(await client.call({}, ASKS))).toMatchObject({ resultType: "complete", isError: true });

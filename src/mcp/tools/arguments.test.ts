@@ -283,7 +283,7 @@ describe("an argument of another tool", () => {
   });
 });
 
-describe("a thread id that is none", () => {
+describe("an invalid thread id", () => {
   it.for([
     ["codex-wait", {}],
     ["codex-reply", { prompt: "x" }],

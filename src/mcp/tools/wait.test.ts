@@ -342,7 +342,7 @@ describe("a client that times out", () => {
     expect(spokenOn(client, threadId).filter((line) => line.startsWith("user:"))).toHaveLength(2);
   });
 
-  it("and requests something else there is told of the running thread until it uses it", async () => {
+  it("and requests something else there learns about the running thread until it uses it", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
     const other = await client.call("codex", { prompt: "!say other" });

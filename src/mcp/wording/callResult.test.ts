@@ -117,7 +117,7 @@ describe("the answer to a call", () => {
     });
   });
 
-  it("whose turn was interrupted is an error that says how to go on", () => {
+  it("whose turn was interrupted is an error that says how to continue", () => {
     const [first] = turnResult({ status: "interrupted" }, CONTEXT).content;
     expect(first?.text).toBe(
       `The turn was interrupted before it ended.\n\nThread ${THREAD} keeps what it has done. Go on with codex-reply with threadId "${THREAD}".`,

@@ -43,7 +43,7 @@ describe("the Responses server of the tests", () => {
     expect((await post(server, "!say x")).status).toBe(200);
   });
 
-  it("refuses what is no request, and lists its model", async () => {
+  it("refuses invalid requests, and lists its model", async () => {
     await using server = await startResponsesServer();
     const broken = await fetch(`${server.url}/responses`, { method: "POST", body: "{}" });
     expect([broken.status, await broken.json()]).toEqual([
@@ -65,7 +65,7 @@ describe("the Responses server of the tests", () => {
     await expect(answer.text()).rejects.toThrow("terminated");
   });
 
-  it("goes on when a caller leaves in the middle of an answer", async () => {
+  it("continues when a caller disconnects in the middle of an answer", async () => {
     await using server = await startResponsesServer();
     const leave = new AbortController();
     const slow = await post(server, "!slow 1000 1000", { signal: leave.signal });

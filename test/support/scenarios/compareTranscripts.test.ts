@@ -89,7 +89,7 @@ describe("comparing transcripts", () => {
     ]);
   });
 
-  it("tells a difference by the values that differ", () => {
+  it("describes a difference by the values that differ", () => {
     const other = altered(COMMAND, (text) =>
       text.replace('"exit_code":3', '"exit_code":4').replace('"cwd":"<WS>","parsed_cmd"', '"parsed_cmd"'),
     );

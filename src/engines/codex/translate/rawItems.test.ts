@@ -23,7 +23,7 @@ describe("an item of the model's conversation", () => {
     expect(shownAs([raw(message)])).toEqual([shown(message)]);
   });
 
-  it("without a type is none", () => {
+  it("without a type is ignored", () => {
     expect(shownAs([raw({ role: "user" }), ["rawResponseItem/completed", { item: "text" }]])).toEqual([]);
   });
 });

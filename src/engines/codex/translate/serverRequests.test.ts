@@ -247,7 +247,7 @@ describe("a form of an MCP server", () => {
   const params = { serverName: "files", mode: "form", message: "Who?", requestedSchema };
   const declined = { action: "decline", content: null, _meta: null };
 
-  it("is passed on as it is", () => {
+  it("is passed on unchanged", () => {
     expect(read(ELICITATION, params)).toEqual({
       kind: "ask",
       subject: { kind: "form", callId: "", staysInSandbox: false, needsPerson: true, server: "files", message: "Who?", requestedSchema },

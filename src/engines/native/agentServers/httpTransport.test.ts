@@ -13,7 +13,7 @@ describe("a server on HTTP", () => {
   it.for([
     ["as a stream", false],
     ["as JSON", true],
-  ] as const)("answers %s, and is told when it is over", async ([, json]) => {
+  ] as const)("answers %s, and is notified of the end of the session", async ([, json]) => {
     await using web = await startHttpMcpServer({ json, tools: { greet } });
     const servers = openServers([httpServer("web", web.url)]);
     expect((await callNamed(servers, "mcp__web__greet")).result).toEqual(HELLO);

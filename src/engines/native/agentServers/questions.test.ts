@@ -32,7 +32,7 @@ it("the time of a call stands still from the first open question to the last ans
   await Promise.all(calls);
 });
 
-it("a question is withdrawn when the server takes it back, and when the last call has ended", async () => {
+it("a question is withdrawn when the server cancels it, and when the last call has ended", async () => {
   const withdrawn: string[] = [];
   const questions = new Questions(
     ({ message }, { signal }) =>

@@ -50,7 +50,7 @@ describe("an effort", () => {
     ["gpt-6-luna", undefined, "medium"],
     ["somebody-s-model", "colossal", "colossal"],
     ["somebody-s-model", undefined, undefined],
-  ])("%s with %s is asked for as %s, as Codex does", (model, effort, sent) => {
+  ])("%s with %s is requested as %s, as Codex does", (model, effort, sent) => {
     const settings = asked(model, effort);
     expect(() => checkEffort(settings)).not.toThrow();
     expect(effortOnTheWire(settings)).toBe(sent);

@@ -73,7 +73,7 @@ describe("a refused request", () => {
     expect(refused(status, "", { "retry-after": "2" })).toMatchObject({ retry: "request", retryAfterMs: 2000 });
   });
 
-  it("because of a plan's limit is not asked again, and tells the limits", () => {
+  it("because of a plan's limit is not retried, and reports the limits", () => {
     const body = JSON.stringify({ error: { type: "usage_limit_reached", plan_type: "team" } });
     const headers = { "x-codex-primary-used-percent": "100", "retry-after": "1" };
     expect(refused(429, body, headers)).toEqual({
@@ -239,7 +239,7 @@ describe("a moment, for people", () => {
   });
 });
 
-it("takes the values of headers out of a text, wherever they stand", () => {
+it("removes the values of headers from a text, wherever they are", () => {
   const headers = { authorization: "Bearer sk-0123456789", "api-key": "another-secret" };
   expect(maskSent("sk-0123456789 and another-secret, again: Bearer sk-0123456789", headers)).toEqual("**** and ****, again: Bearer ****");
 });

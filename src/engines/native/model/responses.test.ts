@@ -93,7 +93,7 @@ describe("an answer of the Responses API", () => {
     expect(failure).toMatchObject({ message: "stream disconnected before completion: broke", retry: "stream" });
   });
 
-  it("tells the provider's limits when it begins", async () => {
+  it("reports the provider's limits when it begins", async () => {
     await using server = await startResponsesServer({ respond: () => ({ headers: { "x-codex-primary-used-percent": "40" } }) });
     const { events } = await ask(clientFor({ baseUrl: server.url }));
     expect(events[0]).toEqual({

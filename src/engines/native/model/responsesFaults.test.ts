@@ -293,7 +293,7 @@ describe("a caller that cancels", () => {
 describe("connections to a provider", () => {
   const answerWhole = (response: ServerResponse) => begin(response).end(DELTA + COMPLETED);
 
-  it("are kept: twenty requests need no more than two", async () => {
+  it("are reused: twenty requests need at most two", async () => {
     await using server = await startLoopback((request, response) => {
       request.resume();
       answerWhole(response);

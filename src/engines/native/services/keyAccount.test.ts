@@ -62,7 +62,7 @@ describe("the state of an account", () => {
     ["an empty variable", { provider: { envKey: "MY_KEY", envKeyInstructions: "Ask Ann." } }, /`MY_KEY`. Ask Ann\.$/],
     ["a login that only Codex may use", { authJson: { OPENAI_API_KEY: null, tokens: TOKENS } }, /ChatGPT login/],
     ["a broken auth.json", { authJson: "{" }, /not valid JSON/],
-  ])("says what to do when there is none: %s", async (_what, situation, remedy) => {
+  ])("says what to do if there is none: %s", async (_what, situation, remedy) => {
     using opened = open(situation);
     expect(await opened.account.state()).toEqual({ kind: "none", isNeeded: true, remedy: expect.stringMatching(remedy) });
   });
@@ -70,7 +70,7 @@ describe("the state of an account", () => {
   it.each<[string, unknown]>([
     ["nothing", undefined],
     ["a broken auth.json", "{"],
-  ])("is none when the provider needs none: %s", async (_what, authJson) => {
+  ])("does not exist if the provider needs none: %s", async (_what, authJson) => {
     using opened = open({ provider: {}, authJson });
     expect(await opened.account.state()).toEqual({ kind: "none", isNeeded: false });
   });
@@ -86,7 +86,7 @@ describe("a login with a key", () => {
     expect(await opened.account.state()).toEqual({ kind: "apiKey", source: "auth.json in CODEX_HOME" });
   });
 
-  it("keeps what else is in the file, and takes the place of an old key", async () => {
+  it("keeps the rest of the file, and replaces an old key", async () => {
     using opened = open({ authJson: { OPENAI_API_KEY: "old", tokens: TOKENS, last_refresh: "then" } });
     await opened.account.loginWithKey(KEY);
     expect(opened.authJson()).toEqual({ OPENAI_API_KEY: KEY, tokens: TOKENS, last_refresh: "then" });
@@ -108,7 +108,7 @@ describe("a login with a key", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ OPENAI_API_KEY: KEY });
   });
 
-  it("that comes many times at once leaves one whole file", async () => {
+  it("that happens many times at once leaves one complete file", async () => {
     using opened = open();
     const keys = Array.from({ length: 20 }, (_, at) => `${KEY}-${at}`);
     await Promise.all(keys.map((key) => opened.account.loginWithKey(key)));
@@ -134,7 +134,7 @@ describe("a login with a key", () => {
 });
 
 describe("a logout", () => {
-  it("takes the key out of auth.json, and the file away when nothing else is in it", async () => {
+  it("removes the key from auth.json, and the file if it has no other content", async () => {
     using opened = open({ authJson: { auth_mode: "apikey", OPENAI_API_KEY: KEY } });
     await opened.account.logout();
     expect(readdirSync(opened.codexHome)).toEqual([]);

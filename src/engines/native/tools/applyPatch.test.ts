@@ -73,7 +73,7 @@ describe("a patch inside the workspace", () => {
     expect(existsSync(stage.path("by-script.txt"))).toBe(true);
   });
 
-  it("adds to the turn's diff, which starts anew with the next turn", async () => {
+  it("adds to the turn's diff, which is empty again for the next turn", async () => {
     await using stage = await open("never");
     const first = await stage.play([custom(ADD, "a"), custom(patch("*** Update File: new.txt", "@@", "-hello", "+goodbye"), "b")]);
     const diffs = first.events.flatMap((event) => (event.type === "turnDiff" ? [event.unifiedDiff] : []));
@@ -183,7 +183,7 @@ describe("a question about a patch", () => {
     [{ kind: "denied" }, REJECTED],
     [{ kind: "denied", reason: "wrong file" }, `${REJECTED}: wrong file`],
     [{ kind: "denied", reason: "nobody can be asked", by: "fallback" }, "patch not approved: nobody can be asked"],
-  ] as const)("answered with %j leaves the file alone and tells the model", async ([decision, output]) => {
+  ] as const)("answered with %j does not change the file and informs the model", async ([decision, output]) => {
     await using stage = await open("untrusted");
     const turn = await stage.play([custom(ADD)], { answers: [decision] });
     expect(turn.output).toBe(output);

@@ -110,7 +110,7 @@ describe("a question about a command", () => {
     [{ kind: "denied" }, REJECTED],
     [{ kind: "denied", reason: "not on a Friday" }, `${REJECTED}: not on a Friday`],
     [{ kind: "denied", reason: "nobody answered", dismissed: true }, "exec command not approved: nobody answered"],
-  ] as const)("answered with %j keeps it from running, tells the model and the turn goes on", async ([decision, output]) => {
+  ] as const)("answered with %j keeps it from running, informs the model, and the turn continues", async ([decision, output]) => {
     await using stage = await policy("untrusted");
     const turn = await stage.script(SCRIPT, { answers: [decision] });
     expect(turn.output).toBe(output);
@@ -332,16 +332,13 @@ describe("a command", () => {
     [false, "nowhere", expect.stringMatching(/^execution error: .*nowhere/)],
     [true, "nowhere", 'execution error: Io(Os { code: 2, kind: NotFound, message: "No such file or directory" })'],
     [true, "file", 'execution error: Io(Os { code: 20, kind: NotADirectory, message: "Not a directory" })'],
-  ] as const)(
-    "in a folder that does not exist is an error the model is told (as recorded: %s, %s)",
-    async ([asRecorded, workdir, told]) => {
-      await using stage = await openToolStage({ sandbox: "workspace-write", settings: { approvalPolicy: "never", asRecorded } });
-      await writeFile(stage.path("file"), "");
-      const turn = await stage.script("echo hi", { with: { workdir } });
-      expect(turn.output).toEqual(told);
-      await stillWorks(stage);
-    },
-  );
+  ] as const)("in a missing folder is an error for the model (as recorded: %s, %s)", async ([asRecorded, workdir, told]) => {
+    await using stage = await openToolStage({ sandbox: "workspace-write", settings: { approvalPolicy: "never", asRecorded } });
+    await writeFile(stage.path("file"), "");
+    const turn = await stage.script("echo hi", { with: { workdir } });
+    expect(turn.output).toEqual(told);
+    await stillWorks(stage);
+  });
 
   it("that is not a program is reported to the model", async () => {
     await using stage = await policy("never");
@@ -389,7 +386,7 @@ describe("a model that makes a mistake", () => {
       "failed to parse function arguments: invalid type: sequence, expected a string at line 1 column 11",
     ],
     ["view_image", {}, "failed to parse function arguments: missing field `path` at line 1 column 2"],
-  ] as const)("%s with %j is told about it", async ([tool, args, output]) => {
+  ] as const)("%s with %j gets an error", async ([tool, args, output]) => {
     await using stage = await policy("never");
     const turn = await stage.use(tool, args);
     expect(turn.output).toEqual(output);

@@ -257,7 +257,7 @@ describe("rules", () => {
     "echo $(touch a)",
     "find . -exec touch {} +",
     `sh -c "touch a"`,
-  ])("what is forbidden is found in `%s`, whatever else is allowed", (script) => {
+  ])("the forbidden command is found in `%s`, whatever else is allowed", (script) => {
     const rules = `${forbid}\nprefix_rule(pattern=[["bash", "sudo", "echo", "sh", "find"]])\n${allow}`;
     expect(assess({ script, rules, sandboxPolicy: FULL }).kind).toBe("refuse");
   });

@@ -115,7 +115,7 @@ describe("the list", () => {
     }
   });
 
-  it("has the archived threads only when they are asked for", async () => {
+  it("has the archived threads only on request", async () => {
     const [there, away] = [keepThread(home), keepThread(home, { archived: true })];
     expect([await idsOf(), await idsOf({ archived: true })]).toEqual([[there], [away]]);
   });
