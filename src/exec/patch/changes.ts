@@ -116,11 +116,13 @@ export class TurnDiff {
 
   #compute(): string | undefined {
     const moved = this.#moves();
+    const repositories: KnownRepositories = new Map();
+    const nameOf = (file: string) => this.#nameOf(file, repositories);
     const entries = [...this.#files].flatMap(([target, file]) => {
       if (moved.sources.has(target)) return [];
       const source = moved.targets.get(target);
       const from = source === undefined ? { path: target, content: file.first } : { path: source, content: this.#files.get(source)?.first };
-      return [{ from: { ...from, path: this.#nameOf(from.path) }, to: { path: this.#nameOf(target), content: file.latest } }];
+      return [{ from: { ...from, path: nameOf(from.path) }, to: { path: nameOf(target), content: file.latest } }];
     });
     const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map(fileDiff);
     const whole = diffs.join("");
@@ -129,8 +131,8 @@ export class TurnDiff {
   }
 
   /** Files in a git repository are named relative to its root, others by their absolute path. */
-  #nameOf(file: string): string {
-    return pathInRepository(file) ?? this.#files.get(file)?.shownPath ?? file;
+  #nameOf(file: string, repositories: KnownRepositories): string {
+    return pathInRepository(file, repositories) ?? this.#files.get(file)?.shownPath ?? file;
   }
 
   /** A file counts as moved if no new file took its place and it replaced none; otherwise both paths are shown separately. */
@@ -193,10 +195,19 @@ function blobId(content: Buffer | undefined): string {
   return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
 }
 
+/** The root of the repository around each folder. Patches have thousands of files in the same ones. */
+type KnownRepositories = Map<string, string | undefined>;
+
 /** Undefined for a file outside any git repository. */
-function pathInRepository(file: string): string | undefined {
-  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
-    if (isCheckout(folder)) return path.relative(folder, file);
-    if (folder === path.dirname(folder)) return undefined;
-  }
+function pathInRepository(file: string, known: KnownRepositories): string | undefined {
+  const root = repositoryAround(path.dirname(file), known);
+  return root === undefined ? undefined : path.relative(root, file);
+}
+
+function repositoryAround(folder: string, known: KnownRepositories): string | undefined {
+  if (known.has(folder)) return known.get(folder);
+  const parent = path.dirname(folder);
+  const root = isCheckout(folder) ? folder : parent === folder ? undefined : repositoryAround(parent, known);
+  known.set(folder, root);
+  return root;
 }

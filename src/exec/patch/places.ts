@@ -116,11 +116,25 @@ async function isLink(target: string): Promise<boolean> {
 /** Folders that do not exist yet are named below the real path of their nearest existing parent. */
 async function realFolder(folder: string): Promise<string> {
   if (folder.length > LONGEST_PATH) throw pathTooLong();
+  const found = await realIfThere(folder);
+  if (found !== undefined) return found;
+  // From the root on, because most of a long path is missing, and looking up each of its parts takes seconds.
+  const steps = folder.split(path.sep);
+  let real = path.parse(folder).root;
+  for (let at = 1; at < steps.length; at++) {
+    const next = await realIfThere(steps.slice(0, at + 1).join(path.sep));
+    if (next === undefined) return path.join(real, ...steps.slice(at));
+    real = next;
+  }
+  return real;
+}
+
+async function realIfThere(file: string): Promise<string | undefined> {
   try {
-    return await realpath(folder);
+    return await realpath(file);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    return path.join(await realFolder(path.dirname(folder)), path.basename(folder));
+    return undefined;
   }
 }
 

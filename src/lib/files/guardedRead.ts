@@ -47,17 +47,48 @@ export async function readEntry(entry: string, limit: ReadLimit): Promise<ReadFi
 const LONGEST_CHAIN = 40;
 
 /** The real path; for a missing file, the real path it would have. So the kind of refusal does not reveal whether a hidden file exists. */
-async function whereItLeads(file: string, links = 0): Promise<string> {
+async function whereItLeads(file: string): Promise<string> {
   if (file.length > LONGEST_PATH) throw pathTooLong();
   try {
     return await realpath(file);
   } catch (error) {
-    if (!["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "") || file === path.dirname(file)) throw error;
+    if (!isMissing(error)) throw error;
   }
-  const folder = await whereItLeads(path.dirname(file), links);
-  const place = path.join(folder, path.basename(file));
-  const target = await readlink(place).catch(() => undefined);
-  return target === undefined || links >= LONGEST_CHAIN ? place : await whereItLeads(path.resolve(folder, target), links + 1);
+  // From the root on: most of a long path is missing.
+  let { root: real } = path.parse(file);
+  let steps = stepsOf(file);
+  for (let links = 0; steps.length > 0; ) {
+    const [step = "", ...rest] = steps;
+    const place = path.join(real, step);
+    const target = await targetOf(place);
+    if (target === "missing" || links > LONGEST_CHAIN) return path.join(place, ...rest);
+    steps = rest;
+    if (target === "no link") real = place;
+    else {
+      links++;
+      steps = [...stepsOf(target.link), ...rest];
+      if (path.isAbsolute(target.link)) ({ root: real } = path.parse(target.link));
+    }
+  }
+  return real;
+}
+
+async function targetOf(place: string): Promise<{ readonly link: string } | "no link" | "missing"> {
+  try {
+    return { link: await readlink(place) };
+  } catch (error) {
+    if (isMissing(error)) return "missing";
+    if (errorCode(error) === "EINVAL") return "no link";
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "");
+}
+
+function stepsOf(file: string): string[] {
+  return file.split(path.sep).filter((step) => step !== "" && step !== ".");
 }
 
 function assertReadable(real: string, mayRead: MayRead): void {

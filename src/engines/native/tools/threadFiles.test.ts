@@ -44,6 +44,33 @@ function filesOf({ policy = WORKSPACE_WRITE, reach }: { policy?: SandboxPolicy; 
   return new ThreadFiles({ sandboxPolicy: policy }, host, { running: { reach }, workspace });
 }
 
+it("the folders around thousands of paths are looked up a few times", () => {
+  let lookedUp = 0;
+  const env = {
+    PATH: "/usr/bin",
+    get HOME() {
+      lookedUp++;
+      return path.join(home, "user");
+    },
+  };
+  const host = new HostEnvironment({
+    codexHome: path.join(home, "codex-home"),
+    env,
+    serverCwd: workspace,
+    writable: new WritablePlaces([]),
+  });
+  const reach = { folders: [workspace], workRoots: [workspace] };
+  const files = new ThreadFiles({ sandboxPolicy: WORKSPACE_WRITE }, host, { running: { reach }, workspace });
+  const since = performance.now();
+  const judged = Array.from(
+    { length: 2_000 },
+    (_, at) => files.mayWrite(path.join(workspace, `${at}`)) && files.mayRead(`${workspace}/${at}`),
+  );
+  expect(new Set(judged)).toEqual(new Set([true]));
+  const most = 10 * (1 + (performance.now() - since) / 50);
+  expect(lookedUp).toBeLessThan(most);
+});
+
 it("names that other programs run are guarded in every folder that the policy opens, and in git folders with other names", async () => {
   const guarded = [make("further/.vscode/tasks.json"), make("further/sub/.git/hooks/pre-commit"), make("further/deep/.mcp.json")];
   make("work/store/inner.git/HEAD");

@@ -25,6 +25,25 @@ interface ThreadTurns {
   readonly workspace: string;
 }
 
+/** Long enough for the paths of a patch, and too short for the folders around them to become others. */
+const JUDGED_MS = 50;
+
+interface PathJudge {
+  readonly running: ThreadTurns["running"];
+  readonly guarded: readonly string[];
+  readonly until: number;
+  mayRead(realPath: string): boolean;
+  mayWrite(realPath: string): boolean;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 /** Which files a thread may read and write: the same rules for its commands, its patches and the server's reads. */
 export class ThreadFiles {
   readonly #settings: Pick<ThreadSettings, "sandboxPolicy">;
@@ -38,6 +57,7 @@ export class ThreadFiles {
   #made: Promise<GuardedNames> | undefined;
   #toldTooLarge = false;
   #guardedNow: readonly string[] = [];
+  readonly #judges = new Map<SandboxPolicy, PathJudge>();
   #tmp: string | undefined;
 
   constructor(settings: Pick<ThreadSettings, "sandboxPolicy">, host: HostEnvironment, turns: ThreadTurns) {
@@ -134,16 +154,35 @@ export class ThreadFiles {
   /**
    * Whether a repository's file may be read for the thread without approval: never a hidden one, although commands with full access could.
    */
-  readonly mayReadUnasked = (realPath: string): boolean => mayReadFor(this.confinement(READ_ONLY))(realPath);
+  readonly mayReadUnasked = (realPath: string): boolean => this.#judge(READ_ONLY).mayRead(realPath);
 
   /** Whether a tool may read a real path, by the same rules as for commands; no approval extends them. */
-  readonly mayRead = (realPath: string): boolean => mayReadFor(this.confinement(this.#policy))(realPath);
+  readonly mayRead = (realPath: string): boolean => this.#judge(this.#policy).mayRead(realPath);
 
   /** Whether a patch may write a real path, by the same rules as for commands. */
-  readonly mayWrite = (realPath: string): boolean => !this.#isGuarded(realPath) && mayWriteFor(this.confinement(this.#policy))(realPath);
+  readonly mayWrite = (realPath: string): boolean => !this.#isGuarded(realPath) && this.#judge(this.#policy).mayWrite(realPath);
 
   /** Whether a patch may write a real path in a thread whose sandbox opens only its folder. */
-  readonly isInWorkspace = (realPath: string): boolean => mayWriteFor(this.confinement(WORKSPACE_ONLY))(realPath);
+  readonly isInWorkspace = (realPath: string): boolean => this.#judge(WORKSPACE_ONLY).mayWrite(realPath);
+
+  /** A patch asks about thousands of paths, and each judge looks up all roots and hidden places on the disk. */
+  #judge(policy: SandboxPolicy): PathJudge {
+    const { running } = this.#turns;
+    const known = this.#judges.get(policy);
+    const now = performance.now();
+    if (known && now < known.until && known.running === running && known.guarded === this.#guardedNow) return known;
+    const confinement = this.confinement(policy);
+    const [mayRead, mayWrite] = [once(() => mayReadFor(confinement)), once(() => mayWriteFor(confinement))];
+    const judge: PathJudge = {
+      running,
+      guarded: this.#guardedNow,
+      until: now + JUDGED_MS,
+      mayRead: (realPath) => mayRead()(realPath),
+      mayWrite: (realPath) => mayWrite()(realPath),
+    };
+    this.#judges.set(policy, judge);
+    return judge;
+  }
 
   /** Also covers files that the search did not reach: a patch names its files. */
   #isGuarded(realPath: string): boolean {
