@@ -179,7 +179,7 @@ describeAttacks("a model", [
     name: "stop the server by a path of many steps",
     quick: true,
     attempt: async (_, victim) => {
-      const longest = `${DEEP}/x`.slice(1);
+      const longest = `${DEEP.slice(1, 40_000)}/x`;
       await victim.turn(`!call view_image ${JSON.stringify({ path: longest })}\n!say done`);
       await victim.turn(patching(`*** Add File: ${longest}`, "+x"));
       const lost = await victim.turn(`!call shell ${JSON.stringify({ command: ["true"], workdir: longest })}\n!say went on`);
