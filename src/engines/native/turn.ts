@@ -139,8 +139,9 @@ export async function* sample(conversation: Conversation, ctx: TurnContext): Asy
     try {
       signal.throwIfAborted();
       return { calls, lastMessage: yield* readAnswer(conversation, { body, calls, signal }) };
-    } catch (error) {
-      if (!(error instanceof ModelFailure)) throw error;
+    } catch (failure) {
+      if (!(failure instanceof ModelFailure)) throw failure;
+      const error = conversation.settings.asRecorded ? failure.asRecorded() : failure;
       conversation.noteRateLimits(error.rateLimits);
       if (error.info === "context_window_exceeded") conversation.noteFull();
       const given = calls.giveUp();

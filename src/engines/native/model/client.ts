@@ -53,6 +53,8 @@ interface FailureDetails {
   readonly missesModel?: boolean;
   readonly advice?: string;
   readonly cause?: unknown;
+  /** What Codex 0.92.0 said or did instead. */
+  readonly recorded?: { readonly message?: string; readonly retry?: Retrying };
 }
 
 /** Why a model request failed, in Codex's wording. */
@@ -85,6 +87,13 @@ export class ModelFailure extends Error {
   /** The same failure with another message. */
   reworded(message: string): ModelFailure {
     return message === this.message ? this : new ModelFailure(message, this.#about);
+  }
+
+  /** The same failure as Codex 0.92.0 had it. */
+  asRecorded(): ModelFailure {
+    const { recorded, ...about } = this.#about;
+    if (!recorded) return this;
+    return new ModelFailure(recorded.message ?? this.message, { ...about, retry: recorded.retry ?? this.retry });
   }
 
   /** The same failure with advice; it is not retried. */

@@ -28,6 +28,11 @@ describe("a refused request", () => {
     expect(refused(status)).toEqual({ message, info: "other", retry });
   });
 
+  it.each([401, 403, 404, 422])("with status %i was retried by Codex 0.92.0 like an answer that broke off", (status) => {
+    const failure = failureOf(status, "BODY");
+    expect(told(failure.asRecorded())).toEqual({ ...told(failure), retry: "stream" });
+  });
+
   it.each([
     [{ "x-request-id": "req_1", "cf-ray": "ray" }, ", request id: ray"],
     [{ "x-request-id": "req_1" }, ", request id: req_1"],
@@ -159,6 +164,15 @@ describe("a failed answer", () => {
     ["text", { message: "stream disconnected before completion: response.failed event received", info: "other", retry: "stream" }],
   ])("%j", (error, failure) => {
     expect(told(failureOfResponse(error))).toEqual(failure);
+  });
+
+  it.each([
+    [{ code: "x" }, ""],
+    [{ code: "x", message: "" }, ""],
+    [{ code: 5, message: "MESSAGE" }, "response.failed event received"],
+    [{ message: "MESSAGE" }, "MESSAGE"],
+  ])("%j, as Codex 0.92.0 repeated it", (error, words) => {
+    expect(failureOfResponse(error).asRecorded().message).toBe(`stream disconnected before completion: ${words}`);
   });
 
   it.each([

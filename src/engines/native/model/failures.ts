@@ -1,5 +1,6 @@
 // Long because all provider errors are worded here, and no wording may repeat what we sent.
 import { STATUS_CODES } from "node:http";
+import { isFields } from "../../../lib/fields.js";
 import { resetAdvice, resetOf } from "./advice.js";
 import { ModelFailure } from "./client.js";
 import { durationMs, type ResponseHeaders, readRateLimits } from "./provider.js";
@@ -29,7 +30,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
         missesModel: saysModelIsMissing(body),
       });
     case 401:
-      return new ModelFailure(`unexpected status ${phrase}: `, { retry: "never" });
+      return new ModelFailure(`unexpected status ${phrase}: `, { status, retry: "never", recorded: RETRIED });
     case 429:
       return (
         usageLimit(body, headers) ??
@@ -50,13 +51,16 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
       return new ModelFailure(
         isBlockedByCloudflare(status, body) ? blockedText(phrase, asked) : `unexpected status ${phrase}: ${body}, ${asked}`,
         {
-          retry: isPassing(status) ? "request" : "never",
+          ...(isPassing(status) ? { retry: "request" } : { retry: "never", recorded: RETRIED }),
           missesModel: [403, 404, 410].includes(status) && saysModelIsMissing(body),
           ...again,
         },
       );
   }
 }
+
+/** Codex 0.92.0 retried a refusal like an answer that broke off. */
+const RETRIED = { retry: "stream" } as const;
 
 /** Reason phrases that Codex words differently from Node. */
 const REASONS: Readonly<Record<number, string>> = { 418: "I'm a teapot", 509: "<unknown status code>" };
@@ -100,8 +104,9 @@ export function failureOfResponse(error: unknown): ModelFailure {
       return new ModelFailure(message ?? "Invalid request.", { retry: "never" });
     default: {
       const retryAfterMs = code === "rate_limit_exceeded" ? delayInText(message ?? "") : undefined;
-      return new ModelFailure(`stream disconnected before completion: ${message ?? "response.failed event received"}`, {
+      return new ModelFailure(`stream disconnected before completion: ${message ?? WITHOUT_WORDS}`, {
         retry: "stream",
+        recorded: { message: `stream disconnected before completion: ${recordedWords(error)}` },
         missesModel: MISSING_MODEL_CODES.has(code),
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       });
@@ -201,6 +206,17 @@ function parseError(body: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+const WITHOUT_WORDS = "response.failed event received";
+
+/** Codex 0.92.0 ignored an error with a field of another type, and repeated an empty message. */
+function recordedWords(error: unknown): string {
+  if (!isFields(error)) return WITHOUT_WORDS;
+  const isWord = (field: unknown) => field === undefined || field === null || typeof field === "string";
+  const { code, message, type } = error;
+  if (!isWord(code) || !isWord(message) || !isWord(type)) return WITHOUT_WORDS;
+  return typeof message === "string" ? message : "";
 }
 
 function readError(error: unknown): { readonly code: string; readonly message: string | undefined } {
