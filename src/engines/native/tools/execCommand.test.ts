@@ -93,6 +93,19 @@ describe("exec_command", () => {
     expect(output).toMatch(/you cannot ask for escalated permissions if the approval policy is Never$/);
   });
 
+  it.for([
+    ["sh", /\/sh$/],
+    ["/opt/none/bash", /^\/bin\/bash$/],
+    ["/bin/nosuch", /^\/bin\/sh$/],
+    ["python3", /^\/bin\/sh$/],
+  ] as const)("runs in the plain shell where the shell %s is not one, or not there", async ([shell, shown]) => {
+    await using stage = await open();
+    const turn = await stage.use("exec_command", { cmd: "echo made", shell });
+    expect(turn.output).toContain("made");
+    const begin = turn.events.find(({ type }) => type === "commandStarted");
+    expect(begin).toMatchObject({ command: [expect.stringMatching(shown), "-lc", "echo made"] });
+  });
+
   it("applies a patch in this process", async () => {
     await using stage = await open();
     const cmd = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\nEOF";
@@ -108,6 +121,7 @@ describe("exec_command", () => {
     ["exec_command", { cmd: "ls", max_output_tokens: -1 }],
     ["write_stdin", {}],
     ["write_stdin", { session_id: "1" }],
+    ["write_stdin", { session_id: 99_999_999_999 }],
   ] as const)("%s with %j is refused", async ([tool, args]) => {
     await using stage = await open();
     expect((await stage.use(tool, args)).output).toMatch(/^failed to parse function arguments: /);

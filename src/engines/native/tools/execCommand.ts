@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import path from "node:path";
 import * as z from "zod/mini";
-import { formattedOutput, sessionAnswer } from "../../../exec/output.js";
+import { formattedOutput, sessionAnswer, withLineCount } from "../../../exec/output.js";
+import { outputText } from "../../../exec/outputText.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
 import { onTerminal, type SessionReport, startYieldMs, writeYieldMs } from "../../../exec/session.js";
 import { AppError, describe } from "../../../lib/errors.js";
@@ -9,6 +11,7 @@ import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
+import type { HostEnvironment } from "./hostEnvironment.js";
 import { type CommandRequest, execFailure, forbiddenByRules, judge, refuse, userShell, workingFolder } from "./shell.js";
 import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
@@ -30,7 +33,7 @@ const ExecArguments = z.object({
 });
 
 const WriteArguments = z.object({
-  session_id: z.number(),
+  session_id: z.number().check(z.gte(-(2 ** 31)), z.lt(2 ** 31)),
   chars: z.optional(z.nullable(z.string())),
   yield_time_ms: Amount,
   max_output_tokens: Amount,
@@ -68,7 +71,7 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   const { cmd, workdir, shell, login, justification } = read.value;
   const request: CommandRequest = {
     tool: "exec_command",
-    argv: [shell ?? userShell(runtime.host.env), login === false ? "-c" : "-lc", cmd],
+    argv: [shellFor(shell, runtime.host), login === false ? "-c" : "-lc", cmd],
     ...workingFolder(workdir || undefined, runtime),
     escalated: read.value.sandbox_permissions === "require_escalated",
     justification: justification ?? undefined,
@@ -83,6 +86,19 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   const outcome = yield* judge(request, runtime, ctx);
   if ("refusal" in outcome) return outcome.refusal;
   return yield* start(read.value, { ...context, command: outcome.judged.command, sandboxed: outcome.permission.sandboxed });
+}
+
+const SHELLS = ["bash", "zsh", "sh"];
+const PLAIN_SHELL = "/bin/sh";
+
+/** The shell that the model named, where it is installed. A shell that is missing or unknown is replaced by the plain one, as in Codex. */
+function shellFor(named: string | null | undefined, { env, outside }: Pick<HostEnvironment, "env" | "outside">): string {
+  const own = userShell(env);
+  if (named === null || named === undefined) return own;
+  const kind = path.basename(named);
+  if (!SHELLS.includes(kind)) return PLAIN_SHELL;
+  if (path.isAbsolute(named) && existsSync(named)) return named;
+  return path.basename(own) === kind ? own : (outside.find(kind) ?? PLAIN_SHELL);
 }
 
 async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext & { command: CommandCall; sandboxed: boolean }): ToolRun {
