@@ -199,7 +199,7 @@ function outputOf({ aggregatedOutput, ended, durationMs }: FinishedCommand): str
   return ended === "timedOut" ? `command timed out after ${Math.trunc(durationMs)} milliseconds\n${aggregatedOutput}` : aggregatedOutput;
 }
 
-function withLineCount(text: string, policy: TruncationPolicy): string {
+export function withLineCount(text: string, policy: TruncationPolicy): string {
   const shown = truncateMiddle(text, policy);
   return shown === text ? text : `Total output lines: ${linesIn(text)}\n\n${shown}`;
 }

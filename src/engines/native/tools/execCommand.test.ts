@@ -27,6 +27,17 @@ describe("exec_command", () => {
     expect(turn.events.find(({ type }) => type === "commandEnded")).toMatchObject({ exitCode: 3, stdout: "hello\n" });
   });
 
+  it.for([
+    ["as recorded, without what comes in the first moments", true, ["late\n"], "late\n"],
+    ["as it comes", false, ["early\n", "late\n"], "early\nlate\n"],
+  ] as const)("shows output %s; the model gets all of it", async ([, asRecorded, shown, atEnd]) => {
+    await using stage = await openToolStage({ settings: { asRecorded, approvalPolicy: "never", features: { unified_exec: true } } });
+    const turn = await stage.use("exec_command", { cmd: "echo early; sleep 0.5; echo late" });
+    expect(said(turn)).toBe("early\nlate\n");
+    expect(turn.events.flatMap((event) => (event.type === "commandOutput" ? [event.bytes.toString()] : []))).toEqual(shown);
+    expect(turn.events.find(({ type }) => type === "commandEnded")).toMatchObject({ stdout: atEnd, aggregatedOutput: atEnd });
+  });
+
   it("leaves a long command running, which write_stdin can talk to until it ends", async () => {
     await using stage = await open();
     const args = { cmd: 'read line; echo "got $line"', tty: true, yield_time_ms: 250 };
@@ -73,7 +84,11 @@ describe("exec_command", () => {
     await using stage = await open();
     const abort = new AbortController();
     const onEvent = ({ type }: { type: string }) => type === "commandOutput" && abort.abort(new Error("stopped"));
-    const turn = await stage.use("exec_command", { cmd: "echo up; sleep 600", yield_time_ms: 20_000 }, { signal: abort.signal, onEvent });
+    const turn = await stage.use(
+      "exec_command",
+      { cmd: "sleep 0.5; echo up; sleep 600", yield_time_ms: 20_000 },
+      { signal: abort.signal, onEvent },
+    );
     expect(turn.events.at(-1)).toEqual({ type: "turnAborted", reason: "interrupted" });
     expect(processesIn(stage.stage.workspace)).toEqual([]);
     expect(said(await stage.use("exec_command", { cmd: "echo fine" }))).toBe("fine\n");

@@ -104,16 +104,23 @@ function shellFor(named: string | null | undefined, { env, outside }: Pick<HostE
 async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext & { command: CommandCall; sandboxed: boolean }): ToolRun {
   const { runtime, ctx, command, running } = starting;
   const output = new Mailbox<ThreadEvent>();
+  const seen: Buffer[] = [];
   try {
     const argv = args.tty ? onTerminal(command.command) : command.command;
     const launch = await runtime.launch(argv, { cwd: command.cwd, sandboxed: starting.sandboxed, plainOutput: true });
+    const startedAt = performance.now();
+    const show = (stream: "stdout" | "stderr", bytes: Buffer) => {
+      if (ctx.asRecorded && performance.now() - startedAt < UNSEEN_MS) return;
+      seen.push(bytes);
+      output.put({ type: "commandOutput", callId: ctx.callId, stream, bytes });
+    };
     const started = runtime.sessions
       .start(launch, {
         ...(command.sessionId !== undefined && { sessionId: command.sessionId }),
         yieldTimeMs: startYieldMs(args.yield_time_ms ?? undefined),
         signal: ctx.signal,
         stdin: args.tty ? "pipe" : "none",
-        onOutput: (stream, bytes) => output.put({ type: "commandOutput", callId: ctx.callId, stream, bytes }),
+        onOutput: show,
       })
       .finally(() => output.close());
     // Awaited below; a failure meanwhile must not count as unhandled.
@@ -121,11 +128,21 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext
     yield* output.batches();
     const { report } = await started;
     if (report.sessionId !== undefined) running.set(report.sessionId, { command, sandboxed: starting.sandboxed });
-    return yield* answer(report, args.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS, { runtime, command });
+    const most = args.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS;
+    const recordedEnd = ctx.asRecorded ? endAsRecorded(report.output, { seen, most }) : undefined;
+    return yield* answer(report, most, { runtime, command, ...(recordedEnd !== undefined && { shownAtEnd: recordedEnd }) });
   } catch (error) {
     if (error instanceof AppError) return yield* refuse({ refused: `execution error: ${describe(error)}` }, command);
     throw error;
   }
+}
+
+/** Codex 0.92.0 showed no output of the first 150 ms, in which it waited for a refusal of the sandbox. Ours takes longer to start. */
+const UNSEEN_MS = 300;
+
+/** At the end it repeated what it had shown; if that was nothing, what the model gets. */
+function endAsRecorded(output: string, { seen, most }: { readonly seen: readonly Buffer[]; readonly most: number }): string {
+  return seen.length > 0 ? outputText(Buffer.concat(seen)) : withLineCount(output, { unit: "tokens", limit: most });
 }
 
 async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext): ToolRun {
@@ -153,15 +170,16 @@ async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext)
 async function* answer(
   report: SessionReport,
   maxOutputTokens: number,
-  about: { runtime: ToolRuntime; command: CommandCall | undefined },
+  about: { runtime: ToolRuntime; command: CommandCall | undefined; shownAtEnd?: string },
 ): ToolRun {
   const { output, wallTimeMs, exitCode, sessionId } = report;
   if (exitCode !== undefined && about.command) {
-    const result = { aggregatedOutput: output, exitCode, durationMs: wallTimeMs, ended: "exited" as const };
+    const text = about.shownAtEnd ?? output;
+    const result = { aggregatedOutput: text, exitCode, durationMs: wallTimeMs, ended: "exited" as const };
     const shown = {
-      stdout: output,
+      stdout: text,
       stderr: "",
-      aggregatedOutput: output,
+      aggregatedOutput: text,
       formattedOutput: formattedOutput(result, about.runtime.truncation),
     };
     yield [{ type: "commandEnded", ...about.command, ...shown, exitCode, durationMs: wallTimeMs }];
