@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../test/support/eventually.js";
 import { HostEnvironment } from "../../engines/native/tools/hostEnvironment.js";
@@ -387,6 +388,22 @@ describe("outside a repository", () => {
       { patches },
     );
     expect(files).toEqual(["folder", "add c.txt +undefined -undefined", "delete sub/a.txt +undefined -undefined", "update b.txt +1 -0"]);
+  });
+
+  it("changes that an engine elsewhere made before the first look are reported", async () => {
+    put("a.txt", "1\n");
+    put("same.txt", "1\n");
+    await sleep(20);
+    const changes = new WorkspaceChanges(host, { cwd: work, sinceMs: Date.now(), lookingFor: undefined });
+    await sleep(20);
+    put("a.txt", "2\n");
+    put("new.txt", "1\n");
+    await changes.before();
+    const found = await changes.after({ withinMs: 20_000, patches: [] });
+    expect(found?.list.map(({ path: file, kind }) => [path.basename(file), kind]).sort()).toEqual([
+      ["a.txt", "update"],
+      ["new.txt", "add"],
+    ]);
   });
 
   it("a folder of many files is left to the patches, which say so", async () => {

@@ -134,6 +134,12 @@ export class WorkspaceChanges {
 
   async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no repository"> {
     const marks = await folderEntries(root, { mayRead: this.#mayRead(root), signal });
+    // As in a repository, the first change may have come before. An earlier file then differs from every later state.
+    for (const [name, mark] of marks ?? []) {
+      if (mark.changedMs <= this.#place.sinceMs) continue;
+      if (mark.bornMs > this.#place.sinceMs) marks?.delete(name);
+      else marks?.set(name, { ...mark, key: "changed" });
+    }
     return marks ? { repository: undefined, marks, root, isComplete: true, texts: new Map() } : "no repository";
   }
 
