@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/memory/toolStage.js";
 import { processesIn } from "../../../../test/support/processes/processesIn.js";
@@ -37,6 +39,55 @@ describe("exec_command", () => {
     expect(said(turn)).toBe("early\nlate\n");
     expect(turn.events.flatMap((event) => (event.type === "commandOutput" ? [event.bytes.toString()] : []))).toEqual(shown);
     expect(turn.events.find(({ type }) => type === "commandEnded")).toMatchObject({ stdout: atEnd, aggregatedOutput: atEnd });
+  });
+
+  describe("that the sandbox stops under on-failure", () => {
+    const ESCAPE = { cmd: "echo out > ../outside.txt" };
+    const isShown = (type: string) => type === "commandStarted" || type === "commandEnded";
+    const onFailure = (asRecorded: boolean) =>
+      openToolStage({ settings: { asRecorded, approvalPolicy: "on-failure", features: { unified_exec: true } } });
+
+    it("runs outside it if that is approved", async () => {
+      await using stage = await onFailure(false);
+      const turn = await stage.use("exec_command", ESCAPE, { answers: [{ kind: "approved" }] });
+      expect(turn.asked).toMatchObject([{ reason: "command failed; retry without sandbox?", staysInSandbox: false, needsPerson: false }]);
+      expect(turn.output).toContain("Process exited with code 0");
+      expect(readFileSync(path.join(stage.stage.root, "outside.txt"), "utf8")).toBe("out\n");
+      expect(typesOf(turn.events).filter(isShown)).toEqual(["commandStarted", "commandEnded"]);
+    });
+
+    it("stays stopped if that is denied", async () => {
+      await using stage = await onFailure(false);
+      const turn = await stage.use("exec_command", ESCAPE, { answers: [{ kind: "denied", reason: "no" }] });
+      expect(turn.output).toBe("exec command rejected by user: no");
+      expect(existsSync(path.join(stage.stage.root, "outside.txt"))).toBe(false);
+      expect(typesOf(turn.events).filter(isShown)).toEqual(["commandStarted", "commandEnded"]);
+    });
+
+    it("is not asked about under another policy", async () => {
+      await using stage = await open();
+      const turn = await stage.use("exec_command", ESCAPE);
+      expect(turn.asked).toEqual([]);
+      expect(turn.output).toContain("Process exited with code 1");
+    });
+
+    // On a busy machine it may not be stopped at once.
+    it("is shown as recorded: not before it was approved", { retry: 3 }, async () => {
+      await using stage = await onFailure(true);
+      const denied = await stage.use("exec_command", ESCAPE, { answers: [{ kind: "denied" }] });
+      expect(denied.output).toBe('exec_command failed: CreateProcess { message: "Rejected(\\"rejected by user\\")" }');
+      expect(typesOf(denied.events).filter(isShown)).toEqual([]);
+      const approved = await stage.use("exec_command", ESCAPE, { answers: [{ kind: "approved" }] });
+      expect(approved.asked).toHaveLength(1);
+      expect(typesOf(approved.events).filter(isShown)).toEqual(["commandStarted", "commandEnded"]);
+    });
+
+    it("is shown and reported as recorded when it runs for a while first", async () => {
+      await using stage = await onFailure(true);
+      const turn = await stage.use("exec_command", { cmd: `sleep 1; ${ESCAPE.cmd}`, yield_time_ms: 30_000 });
+      expect(turn.asked).toEqual([]);
+      expect(typesOf(turn.events).filter(isShown)).toEqual(["commandStarted", "commandEnded"]);
+    });
   });
 
   it("leaves a long command running, which write_stdin can talk to until it ends", async () => {

@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { formattedOutput, sessionAnswer, withLineCount } from "../../../exec/output.js";
 import { outputText } from "../../../exec/outputText.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
+import { isSandboxDenial, retryAfterDenial } from "../../../exec/safety/judge/assess.js";
 import { onTerminal, type SessionReport, startYieldMs, writeYieldMs } from "../../../exec/session.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/promises.js";
@@ -12,7 +13,18 @@ import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
-import { type CommandRequest, execFailure, forbiddenByRules, judge, refuse, userShell, workingFolder } from "./shell.js";
+import {
+  type CommandRequest,
+  execFailure,
+  forbiddenByRules,
+  judge,
+  type Permission,
+  questionOfRetry,
+  refuse,
+  unannouncedRefusal,
+  userShell,
+  workingFolder,
+} from "./shell.js";
 import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
@@ -85,7 +97,21 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
     return { output: execFailure("Failed to create unified exec process: No such file or directory (os error 2)") };
   const outcome = yield* judge(request, runtime, ctx);
   if ("refusal" in outcome) return outcome.refusal;
-  return yield* start(read.value, { ...context, command: outcome.judged.command, sandboxed: outcome.permission.sandboxed });
+  const { judged, permission, unannounced } = outcome;
+  const { command } = judged;
+  const starting = { ...context, command, unannounced };
+  let attempt = yield* start(read.value, { ...starting, sandboxed: permission.sandboxed });
+  if (wasStopped(attempt, permission, context)) {
+    const refusal = await questionOfRetry(judged, permission);
+    if (refusal) return attempt.unannounced ? unannouncedRefusal(refusal) : yield* refuse(refusal, command);
+    attempt = yield* start(read.value, { ...starting, unannounced: attempt.unannounced, sandboxed: false });
+  }
+  if ("failure" in attempt) return yield* refuse({ refused: attempt.failure }, command);
+  if (attempt.unannounced) yield [attempt.unannounced];
+  const { report, seen } = attempt;
+  const most = read.value.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS;
+  const recordedEnd = ctx.asRecorded ? endAsRecorded(report.output, { seen, most }) : undefined;
+  return yield* answer(report, most, { runtime, command, ...(recordedEnd !== undefined && { shownAtEnd: recordedEnd }) });
 }
 
 const SHELLS = ["bash", "zsh", "sh"];
@@ -101,16 +127,34 @@ function shellFor(named: string | null | undefined, { env, outside }: Pick<HostE
   return path.basename(own) === kind ? own : (outside.find(kind) ?? PLAIN_SHELL);
 }
 
-async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext & { command: CommandCall; sandboxed: boolean }): ToolRun {
-  const { runtime, ctx, command, running } = starting;
+interface Starting extends ExecContext {
+  readonly command: CommandCall;
+  readonly sandboxed: boolean;
+  /** Its start, which is shown once it is known that the sandbox did not stop the command at once. */
+  readonly unannounced: ThreadEvent | undefined;
+}
+
+type Attempt = ({ readonly report: SessionReport; readonly seen: readonly Buffer[] } | { readonly failure: string }) &
+  Pick<Starting, "unannounced">;
+
+/** Runs the command for as long as the call waits. If it could not run at all, the model gets the reason. */
+async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): AsyncGenerator<readonly ThreadEvent[], Attempt> {
+  const { runtime, ctx, command, running, sandboxed } = starting;
   const output = new Mailbox<ThreadEvent>();
   const seen: Buffer[] = [];
+  let { unannounced } = starting;
+  const announce = () => {
+    if (unannounced) output.put(unannounced);
+    unannounced = undefined;
+  };
+  const timer = setTimeout(announce, UNSEEN_MS);
   try {
     const argv = args.tty ? onTerminal(command.command) : command.command;
-    const launch = await runtime.launch(argv, { cwd: command.cwd, sandboxed: starting.sandboxed, plainOutput: true });
+    const launch = await runtime.launch(argv, { cwd: command.cwd, sandboxed, plainOutput: true });
     const startedAt = performance.now();
     const show = (stream: "stdout" | "stderr", bytes: Buffer) => {
       if (ctx.asRecorded && performance.now() - startedAt < UNSEEN_MS) return;
+      announce();
       seen.push(bytes);
       output.put({ type: "commandOutput", callId: ctx.callId, stream, bytes });
     };
@@ -122,19 +166,38 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext
         stdin: args.tty ? "pipe" : "none",
         onOutput: show,
       })
-      .finally(() => output.close());
+      .finally(() => {
+        clearTimeout(timer);
+        output.close();
+      });
     // Awaited below; a failure meanwhile must not count as unhandled.
     started.catch(() => undefined);
     yield* output.batches();
     const { report } = await started;
-    if (report.sessionId !== undefined) running.set(report.sessionId, { command, sandboxed: starting.sandboxed });
-    const most = args.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS;
-    const recordedEnd = ctx.asRecorded ? endAsRecorded(report.output, { seen, most }) : undefined;
-    return yield* answer(report, most, { runtime, command, ...(recordedEnd !== undefined && { shownAtEnd: recordedEnd }) });
+    if (report.sessionId !== undefined) running.set(report.sessionId, { command, sandboxed });
+    if (unannounced && !isDenied(report, { sandboxed })) {
+      yield [unannounced];
+      unannounced = undefined;
+    }
+    return { report, seen, unannounced };
   } catch (error) {
-    if (error instanceof AppError) return yield* refuse({ refused: `execution error: ${describe(error)}` }, command);
-    throw error;
+    if (!(error instanceof AppError)) throw error;
+    if (unannounced) yield [unannounced];
+    return { failure: `execution error: ${describe(error)}`, unannounced: undefined };
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+function isDenied({ exitCode, output }: SessionReport, { sandboxed }: Pick<Starting, "sandboxed">): boolean {
+  return sandboxed && exitCode !== undefined && isSandboxDenial({ exitCode, stdout: "", stderr: "", aggregated: output });
+}
+
+/** The sandbox stopped the command, and the policy lets a person allow it without one. Codex 0.92.0 asked only if it was stopped at once. */
+function wasStopped(attempt: Attempt, permission: Permission, { runtime, ctx }: ExecContext): boolean {
+  if ("failure" in attempt || !isDenied(attempt.report, permission)) return false;
+  if (ctx.asRecorded && !attempt.unannounced) return false;
+  return retryAfterDenial(runtime.settings.approvalPolicy) === "ask";
 }
 
 /** Codex 0.92.0 showed no output of the first 150 ms, in which it waited for a refusal of the sandbox. Ours takes longer to start. */

@@ -121,8 +121,7 @@ async function* runShell(call: ShellCall, runtime: ToolRuntime, ctx: ToolContext
   const first = yield* attempt(call, judged, permission.sandboxed);
   if ("failure" in first) return yield* refuse({ refused: first.failure }, judged.command);
   if (!needsRetry(first.result, permission, runtime)) return yield* finish(first.result, call, judged);
-  const prefix = permission.proposedPrefix === undefined ? {} : { proposedPrefix: permission.proposedPrefix };
-  const refusal = await question(judged, { reason: RETRY_REASON, ...prefix, staysInSandbox: false, needsPerson: false });
+  const refusal = await questionOfRetry(judged, permission);
   if (refusal) return yield* refuse(refusal, judged.command);
   const second = yield* attempt(call, judged, false);
   return "failure" in second ? yield* refuse({ refused: second.failure }, judged.command) : yield* finish(second.result, call, judged);
@@ -212,7 +211,9 @@ export async function* judge(
   ctx: ToolContext,
 ): AsyncGenerator<
   readonly ThreadEvent[],
-  { readonly refusal: ToolResult } | { readonly judged: JudgedCommand; readonly permission: Permission }
+  | { readonly refusal: ToolResult }
+  /** `unannounced`: its start is yet to be shown. */
+  | { readonly judged: JudgedCommand; readonly permission: Permission; readonly unannounced?: ThreadEvent }
 > {
   // The workspace is searched while the command is assessed and recorded.
   runtime.files.beginLookingAround();
@@ -249,13 +250,15 @@ export async function* judge(
   if (!isShownLate) yield [started];
   const permission: Permission | Refusal =
     verdict.kind === "refuse" ? { ...lacking(verdict), refused: verdict.text, declined: true } : await permit(verdict, judged);
-  if (isShownLate && "refused" in permission) {
-    const output = execFailure(permission.refused.replace(/^exec command /, ""));
-    return { refusal: permission.endsTurn ? { output, endsTurn: true } : { output } };
-  }
+  if (isShownLate && "refused" in permission) return { refusal: unannouncedRefusal(permission) };
   if ("refused" in permission) return { refusal: yield* refuse(permission, command) };
-  if (isShownLate) yield [started];
-  return { judged, permission };
+  return { judged, permission, ...(isShownLate && { unannounced: started }) };
+}
+
+/** How Codex 0.92.0 told its model that `exec_command` was refused; it showed nothing of the command. */
+export function unannouncedRefusal({ refused, endsTurn }: Refusal): ToolResult {
+  const output = execFailure(refused.replace(/^exec command /, ""));
+  return endsTurn ? { output, endsTurn } : { output };
 }
 
 /** How Codex 0.92.0 told its model that `exec_command` ran nothing. */
@@ -300,7 +303,7 @@ type Asked = Pick<ApprovalSubject, "reason" | "staysInSandbox" | "needsPerson" |
 };
 
 /** Undefined when approved, now or for the rest of the thread. An approval inside the sandbox does not apply outside it. */
-export async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | undefined> {
+async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | undefined> {
   const { call, command, runtime, ctx } = judged;
   if (isApproved(judged, asked)) return undefined;
   const { callId, cwd, parsed } = command;
@@ -322,6 +325,12 @@ export async function question(judged: JudgedCommand, asked: Asked): Promise<Ref
     case "answered":
       return { refused: `${REJECTED}: the answer does not say whether it may run` };
   }
+}
+
+/** Whether a command that the sandbox stopped may run again without it. */
+export function questionOfRetry(judged: JudgedCommand, { proposedPrefix }: Permission): Promise<Refusal | undefined> {
+  const prefix = proposedPrefix === undefined ? {} : { proposedPrefix };
+  return question(judged, { reason: RETRY_REASON, ...prefix, staysInSandbox: false, needsPerson: false });
 }
 
 /** Ends a command that was announced and did not run. */
