@@ -84,6 +84,14 @@ describe("a caller's list", () => {
     expect(scene.catalog.queries.at(-1)?.among).toBeUndefined();
   });
 
+  it("is not searched for a text that is longer than any title", async () => {
+    const scene = new Scene();
+    const search = (length: number, caller?: Caller) =>
+      scene.list().page(scene.catalog, { limit: 4, search: "x".repeat(length) }, { caller, signal });
+    await expect(search(500, ALICE)).resolves.toBeDefined();
+    for (const caller of [ALICE, undefined]) await expect(search(501, caller)).rejects.toThrow("`search` has more than 500 characters.");
+  });
+
   it("gives cursors that reveal nothing and are valid for one caller only", async () => {
     const scene = new Scene();
     const { nextCursor = "" } = await scene.page(scene.list(), ALICE);

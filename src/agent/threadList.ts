@@ -3,9 +3,12 @@ import { InvalidCursor } from "../threads/errors.js";
 import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../threads/store.js";
 import type { ThreadAccess } from "./access.js";
 import type { Caller } from "./caller.js";
+import { InvalidArguments } from "./errors.js";
 
 /** How much of the list of all threads is read to fill one page of a caller's own: so many pages, and so many threads. */
 const MOST_READ = { pages: 20, threads: 500 };
+/** A longer text is in no title, and each part of it is looked for in the index. */
+const LONGEST_SEARCH = 500;
 /** The size of those pages after the first, however few threads the caller's page still needs. */
 const READ_AT_ONCE = 100;
 
@@ -29,8 +32,9 @@ export class ThreadList {
     this.#cursors = async () => new SealedCursors(await cursorKey());
   }
 
-  /** A caller's page may be short or empty and still have a next page. */
+  /** A caller's page may be short or empty and still have a next page. Throws `InvalidArguments` and `InvalidCursor`. */
   async page(catalog: Pick<ThreadCatalog, "list">, query: ThreadQuery, { caller, signal, watches }: PageReader): Promise<ThreadPage> {
+    if ((query.search?.length ?? 0) > LONGEST_SEARCH) throw new InvalidArguments(`\`search\` has more than ${LONGEST_SEARCH} characters.`);
     if (!caller) return catalog.list(query);
     const threads: ThreadSummary[] = [];
     const cursors = await this.#cursors();
