@@ -54,7 +54,7 @@ const APP_SERVER: Candidate = {
   name: "app-server-0.166",
   speaks: "app-server",
   skips: ["long"],
-  // Plugins would be downloaded, which is refused here; it is fastest without them.
+  // Codex would download plug-ins, which is refused here. It is fastest without them.
   locate: async (signal) => [await newestCodex(signal), "app-server", "-c", "features.plugins=false"],
 };
 

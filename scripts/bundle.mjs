@@ -90,7 +90,7 @@ function elsewhere({ files, libraries, after, plan, names }) {
         if (library) return { path: `./${library.file}`, external: true };
         const holder = holderOf(module) ?? (late ? laterHolderOf(module) : undefined);
         if (holder === undefined) {
-          // It would become a part of the file that loads it later, and every start would pay for it.
+          // Otherwise the module would become a part of the file that imports it, and every start would load it.
           if (late && module.startsWith("src/")) throw new Error(`${module} is loaded with import(), but no file has it as a source`);
           return undefined;
         }
@@ -133,7 +133,7 @@ function pickedAtOnce(name, names) {
   return `const builtin = require("${name}");\nconst pick = (name) => builtin[name];\nexport default builtin;\n${picks.join("\n")}`;
 }
 
-/** Without functions that have properties of their own, such as a form for `promisify`, without classes and constants: those need the module at once. */
+/** Leaves out functions with properties of their own (such as a form for `promisify`), classes and constants: these need the module at once. */
 function calledLater(name, found, names) {
   const isPlain = (key) =>
     /^[a-z]/.test(key) && typeof found[key] === "function" && Reflect.ownKeys(found[key]).every((own) => IN_EVERY_FUNCTION.has(own));

@@ -138,7 +138,7 @@ function rowsOf(key: string, setting: Setting): string[] {
 function rowOfSilent(prefix: string, fields: readonly [string, Setting][]): string[] {
   if (fields.length === 0) return [];
   const effects = new Set(fields.map(([, field]) => EFFECTS[field.status]));
-  const effect = effects.size === 1 ? [...effects].join() : "as the setting meant";
+  const effect = effects.size === 1 ? [...effects].join() : "the same as the setting of that name";
   return [row(`\`${prefix}.*\``, "", "", keyList(fields.map(([name]) => name)), effect)];
 }
 

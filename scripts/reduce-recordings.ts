@@ -10,7 +10,7 @@ import { type Entry, parseTranscript, type Remark } from "../test/support/scenar
 // Without an AGENTS.md this item has only the reference's catalogue of skills, which is not a fact of the wire.
 const PROJECT_INSTRUCTIONS = /^(<project instructions|# AGENTS\.md instructions)/;
 const REFERENCE_TEXT = /^(<permissions instructions|# AGENTS\.md instructions|<project instructions|You are )/;
-/** Scenarios in which an event marks a time that the recording's client only guessed. Newer versions of Codex do not send it. */
+/** Scenarios that wait for this event, where the recording's client slept for a guessed time. Newer versions of Codex do not send the event. */
 const EVENT_INSTEAD_OF_SLEEP: Readonly<Record<string, string>> = { "cancel-mid-shell": "exec_command_output_delta" };
 
 const [folder, version = "0.92.0"] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 
-/** How long the last words of a server that has ended are waited for. */
+/** How long we wait for the remaining output of a server that has ended. */
 const LAST_WORDS_MS = 500;
 
 const home = mkdtempSync(path.join(tmpdir(), "codex-mcpd-start-"));
@@ -29,7 +29,7 @@ server.on("exit", (code) => {
 });
 
 let url;
-/** What the server says before the console's address, which comes first. */
+/** Output of the server before the console's address. It is printed after the address. */
 let early = [];
 
 lines.on("line", (line) => {

@@ -111,9 +111,9 @@ it("a caller's thread is loaded with profiles that confine it, outside all trust
 });
 
 it.each<[string, TurnLimits | undefined, unknown]>([
-  ["and gets them from the user", undefined, { permissions: { network: { enabled: true } }, scope: "turn" }],
+  ["and the user grants them", undefined, { permissions: { network: { enabled: true } }, scope: "turn" }],
   [
-    "and gets nothing under a ceiling, whatever the caller says",
+    "and gets none under a ceiling, whatever the caller answers",
     { check: () => {}, confinement: { sandbox: "workspace-write", reason: "no" }, reach: EVERYTHING },
     { permissions: {}, scope: "turn" },
   ],

@@ -106,12 +106,12 @@ describe.concurrent("models", () => {
   });
 });
 
-describe.concurrent("a single command that is cancelled", () => {
+describe.concurrent("a single command", () => {
   const sandboxPolicy = { type: "read-only" } as const;
 
   it.each<[string, Faults]>([
-    ["is ended by Codex", {}],
-    ["takes Codex with it when that does not end it", { keepsCommands: true }],
+    ["that is cancelled is ended by Codex", {}],
+    ["that is cancelled ends together with Codex if Codex does not end it", { keepsCommands: true }],
   ])("%s", async (_what, faults) => {
     await using codex = await codexWith(faults);
     const abort = new AbortController();
@@ -123,7 +123,7 @@ describe.concurrent("a single command that is cancelled", () => {
     expect(await codex.stage.leftovers()).toEqual([]);
   });
 
-  it("or exceeds its time limit is ended by the server if Codex does not end it", async () => {
+  it("that exceeds its time limit is ended by the server if Codex does not end it", async () => {
     await using codex = await codexWith({});
     const command = { argv: ["sleep", "300"], cwd: codex.stage.workspace, sandboxPolicy, timeoutMs: 10 };
     expect(await codex.services.runOnce(command, unending)).toEqual({ exitCode: 124, stdout: "", stderr: "", timedOut: true });

@@ -11,7 +11,7 @@ import { findingsIn } from "../src/threads/reviewFindings.js";
 
 const MANY = 1_000_000;
 
-/** Models, callers and repositories write these. A reader that tries each of their parts with each other part takes hours, and the server waits. */
+/** Models, callers and repositories can write such texts. A parser whose time grows quadratically would block the server for hours. */
 it.each<[string, () => unknown, unknown]>([
   ["a heading of a review with many dashes", () => findingsIn(`- [P1] a${" -- b".repeat(MANY / 4)}\u2028`).length, 1],
   [

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { complaints } from "../bench/soak/complaints.js";
 import { soak } from "../bench/soak/soak.js";
 
-/** After so short a time V8 still compiles and its heaps still grow; the run of ten minutes allows a tenth. */
+/** In so short a run V8 still compiles code and its heap still grows. The run of ten minutes allows a growth of a tenth only. */
 const MEMORY_MARGIN = 1.6;
 
 it("clients that come, go, die and misbehave leave nothing behind, and the others get their answers", { timeout: 240_000 }, async () => {

@@ -20,7 +20,7 @@ describe("the spine of a call", () => {
     ]);
   });
 
-  it("climbs where it goes up to a folder, or back to a file", () => {
+  it("climbs where it returns to an earlier file or goes up to a folder above", () => {
     const down = ["src/jsonrpc/peer.ts", "src/mcp/session.ts", "src/agent/agent.ts", "src/threads/thread.ts", "src/engines/native/turn.ts"];
     expect(climbs(down)).toEqual([]);
     expect(climbs([...down, "src/agent/feed.ts"])).toEqual([5]);

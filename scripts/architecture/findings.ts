@@ -61,7 +61,7 @@ function fewScraps(sources: Sources): Finding {
   const most = STILL_OPEN.scrapCount;
   const found = [...scraps(sources)].map(([file, importer]) => `${file} (${sources.get(file)?.lineCount} lines) ← ${importer}`);
   return {
-    rule: `at most ${most} files under a screen have a single importer (${found.length} now)`,
+    rule: `at most ${most} files shorter than a screen have a single importer (${found.length} now)`,
     found,
     broken: found.length > most ? found : [],
   };

@@ -25,10 +25,10 @@ const MOST_CALLS = 60;
 const FRAME = /^\s+at (?!async )(?:([^()]*?) \()?(file:\/\/[^()]*?):(\d+):(\d+)\)?$/;
 
 /**
- * The functions from the receiver of the message to the model request, outermost first, by caller rather than by `await`. The stack at the model request
- * reaches back to the last `await`. The outermost function on it is watched in the next call, whose stack on entry shows its caller; and so on. A callback
- * without a caller of ours (a microtask, a timer) is continued with the function that contains it, if the same call entered that one; otherwise the callback
- * existed before the call, and the chain starts there.
+ * The functions from the receiver of the message to the model request, outermost first. The chain follows callers across `await`: the stack at the model
+ * request reaches back only to the last `await`, so the outermost function on that stack is watched during the next call, and the stack on its entry shows its
+ * caller. This is repeated until the receiver is reached. A callback without a caller of ours (a microtask, a timer) is continued with the function that
+ * contains it, if the same call entered that function. Otherwise the callback existed before the call, and the chain starts there.
  */
 export async function findSpine({ program, probe, call, entry }: SpineOptions): Promise<readonly Frame[]> {
   let chain: readonly Frame[] = [];

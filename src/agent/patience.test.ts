@@ -7,15 +7,15 @@ const UNKNOWN = { wall: 60_000 };
 
 describe("how long a call waits", () => {
   it.for([
-    ["a client of which nothing is known ends at 50 s", {}, UNKNOWN, 50_000],
-    ["one that is known to give up after 5 min a while before", {}, { wall: 300_000 }, 250_000],
-    ["one that is known to wait has no limit", {}, { wall: true }, Infinity],
-    ["what the call asks for counts for any client", {}, { wall: true, askedMs: 7_000 }, 7_000],
-    ["nothing at all may be asked for", {}, { wall: 60_000, askedMs: 0 }, 0],
-    ["a year may be asked for", {}, { wall: 60_000, askedMs: 31_536_000_000 }, 31_536_000_000],
-    ["what is set counts for those that ask for nothing", { setMs: 20_000 }, { wall: true }, 20_000],
-    ["unlimited may be set", { setMs: Infinity }, UNKNOWN, Infinity],
-    ["a call may ask for less than what is set", { setMs: Infinity }, { wall: 60_000, askedMs: 3_000 }, 3_000],
+    ["50 s for an unknown client", {}, UNKNOWN, 50_000],
+    ["5/6 of the known timeout of a client", {}, { wall: 300_000 }, 250_000],
+    ["without a limit for a client that is known to have no timeout", {}, { wall: true }, Infinity],
+    ["as long as the call asks for, whatever the client", {}, { wall: true, askedMs: 7_000 }, 7_000],
+    ["not at all if the call asks for that", {}, { wall: 60_000, askedMs: 0 }, 0],
+    ["a year if the call asks for that", {}, { wall: 60_000, askedMs: 31_536_000_000 }, 31_536_000_000],
+    ["as long as the setting says, if the call asks for nothing", { setMs: 20_000 }, { wall: true }, 20_000],
+    ["without a limit if the setting says so", { setMs: Infinity }, UNKNOWN, Infinity],
+    ["as long as the call asks for, even if the setting is longer", { setMs: Infinity }, { wall: 60_000, askedMs: 3_000 }, 3_000],
   ] as const)("%s", ([, options, wishes, ms]) => {
     expect(new Patience(options).of(ANN, wishes)).toBe(ms);
   });
@@ -43,7 +43,7 @@ describe("the wait that is learnt from a client's timeouts", () => {
     expect([patience.of(ANN, { wall: true }), patience.of(ANN, { wall: true, askedMs: 600_000 })]).toEqual([80_000, 80_000]);
   });
 
-  it("does not count where unlimited was set", () => {
+  it("does not limit calls if the setting is unlimited, unless they ask for a wait", () => {
     const patience = new Patience({ setMs: Infinity });
     patience.timedOut(ANN, 10_000);
     expect([patience.of(ANN, UNKNOWN), patience.of(ANN, { ...UNKNOWN, askedMs: 60_000 })]).toEqual([Infinity, 8_000]);

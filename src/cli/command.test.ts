@@ -245,7 +245,7 @@ describe("a server that listens", () => {
   });
 
   it.for(["token", "token-file", "allow-host", "allow-root", "max-sandbox", "allow-config", "oauth-issuer", "tls-cert"])(
-    "is what --%s is for, and nothing else",
+    "is required by --%s",
     (flag) => {
       expect(complaintAbout(`--${flag}`, "value")).toBe(`--${flag} is for a server that listens: add --port, or use 'serve'`);
     },

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { errorOf, frontEnd, MemoryAgent, principal, resultOf } from "../../test/support/clients/frontEndSession.js";
 
-it("runs one command in the named sandbox, also a failing one, and ends it at its time limit", async () => {
+it("runs one command in the requested sandbox, returns the exit code of a failing one, and ends it at its time limit", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const run = { cwd: agent.folder, sandboxPolicy: { mode: "danger-full-access" } };

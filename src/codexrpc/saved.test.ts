@@ -189,7 +189,7 @@ it("shows a principal its own conversations only, and refuses those of others as
   expect(await errorOf(ben, "archiveConversation", { conversationId, rolloutPath })).toMatchObject(unknown);
   expect(await errorOf(ben, "interruptConversation", { conversationId })).toMatchObject(unknown);
   expect(valueAt(await resultOf(ann, "listConversations", {}), "items.0.conversationId")).toBe(conversationId);
-  // An operator may listen to it, so it is told of it.
+  // An operator may listen to any conversation, so the list contains it.
   await using operator = frontEnd(agent, principal("ops", ["call", "read", "manage", "operator"]));
   expect(valueAt(await resultOf(operator, "listConversations", {}), "items.0")).toMatchObject({ conversationId, path: rolloutPath });
 });

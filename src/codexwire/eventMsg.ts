@@ -115,7 +115,7 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     case "approvalRequested":
       return [approvalRequest(event.request, where)];
     case "approvalDecided":
-    // What is typed into a command is in the model's raw calls.
+    // The model's raw calls already contain the input that is typed into a command.
     case "commandResumed":
       return [];
     case "planUpdated":
@@ -129,7 +129,7 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     case "warning":
       return [{ type: "warning", message: event.message }];
     case "agentChanged":
-      // Notes tell clients of it, in words.
+      // Clients learn about agents from background notes, which are plain text.
       return [];
     case "backgroundNote":
       return [{ type: "background_event", message: event.message }];

@@ -80,7 +80,7 @@ export class ConfigFile {
   }
 }
 
-/** Reading a pipe would wait for its writer. Throws for one. */
+/** Throws for a pipe, because reading it would wait for its writer. */
 export function notPipe<S extends Pick<Stats, "isFIFO"> | undefined>(stats: S): S {
   if (stats?.isFIFO()) throw new Error("it is a pipe, not a file");
   return stats;

@@ -216,7 +216,7 @@ describe("mistakes of a call", () => {
     expect([patchesFreely(true, outside), patchesFreely(true, inside), patchesFreely(false, outside)]).toEqual([false, true, true]);
   });
 
-  it("as recorded, null is an empty text; on a port it stays absent, as the limits of callers read it", () => {
+  it("as recorded, null is an empty text; on a listening server it counts as absent, as it does for the limits of callers", () => {
     const config = { model: null, mcp_servers: { x: { command: "a", cwd: "sub" } } };
     expect(resolverWith({ asRecorded: true }).forNewThread({ config }).model).toBe("");
     expect(resolverWith({ asRecorded: true, listening: true }).forNewThread({ config }).model).not.toBe("");
@@ -537,7 +537,7 @@ it.each([
     { sandbox: "read-only" },
     "unknown variant `wrong`, expected one of `read-only`, `workspace-write`, `danger-full-access`",
   ],
-] as const)("a wrong %s in the call's config is refused also where an argument has the last word", (key, named, complaint) => {
+] as const)("a wrong %s in the call's config is refused even if an argument overrides it", (key, named, complaint) => {
   const resolver = resolverWith({});
   expect(() => resolver.forNewThread({ ...named, config: { [key]: "wrong" } })).toThrow(`${complaint}\nin \`${key}\``);
 });

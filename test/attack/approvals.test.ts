@@ -70,8 +70,8 @@ const shell = (command: string) => `!shell ${command}\n!say done`;
 const WAYS: Readonly<Record<string, (victim: Victim, made: string) => Promise<unknown>>> = {
   "as it is": (victim, made) => victim.turn(shell(`touch ${made}`)),
   "with full access": (victim, made) => victim.turn(shell(`touch ${made}`), { sandbox: "danger-full-access" }),
-  "with somebody's yes": (victim, made) => victim.turn(shell(`touch ${made}`), ASKING),
-  "with somebody's yes to leave the sandbox": (victim, made) =>
+  "after an approval": (victim, made) => victim.turn(shell(`touch ${made}`), ASKING),
+  "after an approval to leave the sandbox": (victim, made) =>
     victim.turn(`!escalate touch ${made}\n!say done`, { ...ASKING, "approval-policy": "on-request" }),
   "after a failure": (victim, made) => victim.turn(shell(`touch ${made}`), { ...ASKING, "approval-policy": "on-failure" }),
   "behind another": (victim, made) => victim.turn(shell(`true && touch ${made}`), ASKING),

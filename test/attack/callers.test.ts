@@ -12,7 +12,7 @@ import { tokenLines, Victim, type VictimOptions } from "./victim.js";
 
 const NOBODY = 65_534;
 const IS_ROOT = process.getuid?.() === 0;
-const NEEDS_ROOT = IS_ROOT ? undefined : "only root can be somebody else";
+const NEEDS_ROOT = IS_ROOT ? undefined : "only root can run a program as another user";
 /** The API's answer when it takes the caller for Alice. */
 const IS_ALICE = '"principal":"alice"';
 /** A call that an open server accepts from any caller. */
@@ -86,7 +86,7 @@ describeAttacks("a stranger", [
     act: (ground, url) => curl(ground, url, { uid: NOBODY }),
   }),
   {
-    name: "use the cookie of a browser as another user of the machine, whose own server on another port was sent it",
+    name: "use a browser's cookie as another user of the machine, to whose own server on another port the browser has sent it",
     quick: true,
     on: "port",
     skip: NEEDS_ROOT,
@@ -144,7 +144,7 @@ async function cookieOfAlice(ground: Ground, url: string): Promise<string> {
   const response = await fetch(`${url}/api/v1/login`, { method: "POST", headers, body: "{}" });
   const [cookie = ""] = response.headers.getSetCookie().map((header) => header.split(";")[0]);
   const me = await fetch(`${url}/api/v1/me`, { headers: { cookie } });
-  if (!(await me.text()).includes(IS_ALICE)) throw new Error("alice herself is not let in with her cookie");
+  if (!(await me.text()).includes(IS_ALICE)) throw new Error("alice is not admitted with her own cookie");
   return cookie;
 }
 
@@ -208,7 +208,7 @@ control("the user who started a server without a token can call it with curl, an
   }
 });
 
-control("who has a token is let in whatever their user, proxy headers or page's port", async () => {
+control("a caller with a token is admitted, whatever its user, proxy headers or page's port are", async () => {
   await using ground = await Ground.open();
   await using victim = await Victim.onPort(ground);
   const authorization = `Bearer ${ground.secret("token of alice")}`;

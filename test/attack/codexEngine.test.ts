@@ -56,7 +56,7 @@ describeAttacks("a repository opened with the real Codex", [
     };
   }),
   {
-    name: "have the settings of a nested folder count",
+    name: "have the settings of a nested folder take effect",
     skip,
     prepare: (ground) => {
       makeRepository(ground.workspace);
@@ -68,7 +68,7 @@ describeAttacks("a repository opened with the real Codex", [
     standIn: trustAll,
   },
   {
-    name: "have its settings count when its thread goes on later",
+    name: "have its settings take effect when its thread is continued later",
     skip,
     prepare: makeHostile,
     victim: WITH_CODEX,
@@ -82,7 +82,7 @@ describeAttacks("a repository opened with the real Codex", [
     standIn: trustAll,
   },
   {
-    name: "have settings count that a caller of a port wrote",
+    name: "have settings take effect that a network caller wrote",
     skip,
     on: "port",
     mayRefuseToStart: true,
@@ -107,7 +107,7 @@ const READING: Readonly<Record<string, (ground: Ground) => string>> = {
 };
 
 describeAttacks(
-  "a caller of a port with the real Codex",
+  "a network caller with the real Codex",
   Object.entries(READING).map(([what, place]): Attack => {
     return {
       name: `read ${what}`,

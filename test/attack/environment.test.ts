@@ -46,7 +46,7 @@ function secretsIn(ground: Ground, names: readonly string[]): Record<string, str
 function environmentAttack(names: readonly string[], { on, how }: { readonly on: "stdio" | "port"; readonly how: string }): Attack {
   const act = HOW[how];
   return {
-    name: `find ${names === LOOK_LIKE_SECRETS ? "texts that look like secrets" : "the server's secrets"} in the environment by ${how}${on === "port" ? ", on a port" : ""}`,
+    name: `find ${names === LOOK_LIKE_SECRETS ? "texts that look like secrets" : "the server's secrets"} in the environment by ${how}${on === "port" ? ", over the network" : ""}`,
     ...(how === "a command" && on === "port" && { quick: true }),
     on,
     victim: (ground) => ({ env: secretsIn(ground, names), config: NAMING_THEM, args: ["--enable", "unified_exec"] }),

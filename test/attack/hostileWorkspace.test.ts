@@ -21,8 +21,8 @@ const codex = ALL_ATTACKS ? await publishedCodex("0.166.0") : undefined;
 interface Side {
   readonly options: VictimOptions;
   /**
-   * True if the engine's own process decides what is read and written: on stdio, Codex reads for its user what this user may read, its
-   * credentials included, and lets commands write anywhere in the workspace.
+   * True if the engine's own process decides what is read and written. Then fewer checks apply: on stdio, Codex reads everything that its
+   * user may read, credentials included, and commands may write anywhere in the workspace.
    */
   readonly ownReading: boolean;
 }

@@ -99,7 +99,7 @@ describeAttacks("a read-only thread", [
     standIn: (ground) => runPlainly(ground, `grep Seccomp: /proc/self/status > '${ground.mark("inner-command")}'`),
   },
   {
-    name: "get out through a server of ours that a port's own MCP server starts",
+    name: "get out through a server of ours that a listening server has among its MCP servers",
     attempt: async (ground) => {
       await using victim = await Victim.listening(ground, {
         config: ENTRIES["by its own name"]?.(ground) ?? "",
@@ -136,7 +136,7 @@ describeAttacks("a read-only thread", [
   },
 ]);
 
-control("the outermost server is not held to be inside of anything", async () => {
+control("the outermost server is not mistaken for one inside a turn", async () => {
   await using ground = await Ground.open();
   await using victim = await Victim.onStdio(ground, { config: ENTRIES["by its own name"]?.(ground) ?? "" });
   const made = ground.mark("made");

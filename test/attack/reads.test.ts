@@ -56,7 +56,7 @@ function linkTo(ground: Ground, target: string): void {
 
 function patchAttack(treasure: string, policy: string, on = usuallyOn(treasure)): Attack {
   return {
-    name: `read ${treasure} by patches of links to it and of it, under ${policy}${on === "port" ? ", on a port" : ""}`,
+    name: `read ${treasure} by patches of the file and of links to it, under ${policy}${on === "port" ? ", over the network" : ""}`,
     ...(treasure === "the token file" && policy === "never" && { quick: true }),
     on,
     // The client declines, so only the text of the question could leak.
@@ -103,7 +103,7 @@ const OTHER_INSTRUCTIONS = ["AGENTS.override.md", "sub/AGENTS.md"] as const;
 
 function instructionsAttack(treasure: string, name: string, on: "stdio" | "port"): Attack {
   return {
-    name: `have ${treasure} read to the model by ${name} that is a link${on === "port" ? ", on a port" : ""}`,
+    name: `get ${treasure} to the model through a link named ${name}${on === "port" ? ", over the network" : ""}`,
     ...(treasure === "the server's environment" && name === "AGENTS.md" && { quick: true }),
     on,
     prepare: (ground) => {
@@ -126,7 +126,7 @@ describeAttacks("a repository", [
   ...Object.keys(TREASURES).map((treasure) => instructionsAttack(treasure, "AGENTS.md", usuallyOn(treasure))),
   ...OTHER_INSTRUCTIONS.map((name) => instructionsAttack("the token file", name, "port")),
   {
-    name: "have a file of the user's read to the model by an AGENTS.md that leads out of it",
+    name: "get a file of the user to the model through an AGENTS.md that links out of the repository",
     prepare: (ground) => {
       ground.hold(path.join(ground.home, ".ssh/id_ed25519"), ground.secret("private key"));
       symlinkSync(path.join(ground.home, ".ssh/id_ed25519"), ground.inWorkspace("AGENTS.md"));
@@ -135,7 +135,7 @@ describeAttacks("a repository", [
     standIn: (ground) => readNaively(ground, ground.inWorkspace("AGENTS.md")),
   },
   {
-    name: "have a file of the user's read to the model by a folder that is a link",
+    name: "get a file of the user to the model through a chain of links",
     prepare: (ground) => {
       ground.hold(path.join(ground.home, "notes/AGENTS.md"), ground.secret("notes"));
       symlinkSync("inner", ground.inWorkspace("chain"));
@@ -146,7 +146,7 @@ describeAttacks("a repository", [
     standIn: (ground) => readNaively(ground, ground.inWorkspace("AGENTS.md")),
   },
   {
-    name: "have a file read to the model by a further name for instructions",
+    name: "get a file to the model through a configured name for instruction files",
     prepare: (ground) => {
       const target = TREASURES["credentials"]?.(ground) ?? "";
       symlinkSync(target, ground.inWorkspace("CLAUDE.md"));
@@ -280,7 +280,7 @@ describeAttacks(
   "a caller",
   ["model_instructions_file", "experimental_instructions_file", "experimental_compact_prompt_file"].map((key): Attack => {
     return {
-      name: `read the token file by ${key}, though the operator lets callers name one`,
+      name: `read the token file through ${key}, which the operator lets callers set`,
       on: "port",
       mayRefuseToStart: true,
       victim: { args: ["--allow-config", key] },

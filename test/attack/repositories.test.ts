@@ -78,7 +78,7 @@ describeAttacks("a command", [
     };
   }),
   {
-    name: "change what others run and is there",
+    name: "change existing files that others run",
     quick: true,
     prepare: furnish,
     attempt: (_, victim) => victim.runs(CHANGE_ALL),
@@ -144,7 +144,7 @@ function planted(ground: Ground): string[] {
 
 describeAttacks("a caller", [
   {
-    name: "have others run something by opening what they execute to commands, or by working in it",
+    name: "have others run something by naming a folder that they execute as a writable root or as the working folder",
     quick: true,
     on: "port",
     prepare: (ground) => {
@@ -158,7 +158,7 @@ describeAttacks("a caller", [
       const run = (cwd: string, roots: readonly string[]) =>
         alice.ask("execOneOffCommand", { command, cwd, sandboxPolicy: { mode: "workspace-write", writable_roots: roots } });
       for (const folder of EXECUTED) await run(ground.workspace, [ground.inWorkspace(folder)]);
-      // Other folders are opened with the same care as the thread's own.
+      // Further writable folders are protected like the thread's own.
       await run(ground.inWorkspace("vendor"), [ground.workspace]);
       for (const cwd of EXECUTED) {
         const act = `cd ${ground.workspace}; ${PLANT_ALL}`;
@@ -190,7 +190,7 @@ describeAttacks("a patch without a question", [
   },
 ]);
 
-control("missing ones can be made and nothing is mounted over them; repositories that commands make stay usable", async () => {
+control("commands can create missing names that others run; nothing is mounted over them, and new repositories stay usable", async () => {
   await using ground = await Ground.open();
   makeRepository(ground.workspace);
   mkdirSync(ground.inWorkspace("app"));

@@ -59,7 +59,7 @@ function changesOf(ground: Ground): string[] {
 function homeAttack(place: string, how: string, changes: Partial<Attack> & { readonly cwd?: string } = {}): Attack {
   const { cwd, ...rest } = changes;
   return {
-    name: `change the server's home ${place} by ${how}${rest.on === "port" ? ", on a port" : ""}`,
+    name: `change the server's home ${place} by ${how}${rest.on === "port" ? ", over the network" : ""}`,
     mayRefuseToStart: true,
     prepare: (ground) => PLACES[place]?.(ground),
     victim: (ground) => ({ env: { TMPDIR: ground.tmp } }),

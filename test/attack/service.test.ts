@@ -12,15 +12,15 @@ import { type PrincipalName, patching, type Victim } from "./victim.js";
 
 const HELPER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
 
-/** Does for somebody what a server must not do between two requests, and says so if it does not come back. */
+/** Runs in another process what would block a server, and records it as endless if it takes longer than five seconds. */
 async function tryNaively(ground: Ground, program: string): Promise<void> {
   const file = ground.write(path.join(ground.root, "naive.cjs"), program);
   await runPlainly(ground, `timeout 5 '${process.execPath}' '${file}'; [ $? = 124 ] && echo ENDLESS`);
 }
 
-const isStopped = (ground: Ground): readonly string[] => (ground.saw("ENDLESS") ? ["a server that does nothing else any more"] : []);
+const isStopped = (ground: Ground): readonly string[] => (ground.saw("ENDLESS") ? ["a server that is blocked"] : []);
 
-/** Configurations of a repository that a pattern with several repeats in a row reads in more ways than there is time for. */
+/** Configurations of a repository on which a pattern with several consecutive repeats backtracks for hours. */
 const SLOW_CONFIGURATIONS = {
   "a line with a million blanks": {
     text: `[remote "origin"]\n\turl = x${" ".repeat(2 ** 20)}"x\n`,
@@ -68,7 +68,7 @@ const MANY_MESSAGES = `[${Array.from({ length: MANY }, (_, id) => `{"id":${id},"
 const wanderingFrom = (folder: string): string => folder + "/a/..".repeat(MANY_STEPS);
 const MANY_STEPS = 150_000;
 const DEEP = "/a".repeat(MANY_STEPS);
-/** Looks up each step of a path, as names that a path ends with may not exist yet. */
+/** Resolves a path step by step, because the last names of a path need not exist. */
 const LOOKS_UP_EACH = `const steps = file.split("/"); let at = ""; const { readlinkSync } = require("node:fs");
 for (let step = steps.shift(); step !== undefined; step = steps.shift()) try { at = readlinkSync(at + "/" + step); } catch { at += step === ".." ? "" : "/" + step; }`;
 const MANY_CLIENTS = 50;
@@ -225,7 +225,7 @@ function placeHelper(ground: Ground): void {
   ground.notes["PATH"] = `${folder}:/usr/local/bin:/usr/bin:/bin`;
 }
 
-/** What cannot be had, and what would open every folder to commands if it could. */
+/** Requests that the server refuses. If they were granted, commands could write every folder. */
 const REFUSED = [{ sandbox: "danger-full-access" }, { cwd: "/" }] as const;
 
 describeAttacks("a principal", [
@@ -250,11 +250,11 @@ describeAttacks("a principal", [
       }
       ground.notes["root"] = logins.has("root") ? "root" : "nobody";
     },
-    gained: ({ notes }) => (notes["root"] === "root" ? [] : [`the login of another is ${notes["root"]}'s`]),
+    gained: ({ notes }) => (notes["root"] === "root" ? [] : [`the login of root now belongs to ${notes["root"]}`]),
   },
   ...REFUSED.map((refused): Attack => {
     return {
-      name: `take programs from the threads of others by asking for what is refused: ${JSON.stringify(refused)}`,
+      name: `make the threads of others lose programs by a request that is refused: ${JSON.stringify(refused)}`,
       quick: true,
       on: "port",
       prepare: placeHelper,

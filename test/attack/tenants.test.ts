@@ -6,7 +6,7 @@ import { Ground } from "./ground.js";
 import { readNaively, runPlainly } from "./standIn.js";
 import { answerIn, type PortClient, patching, Victim } from "./victim.js";
 
-/** Files in the home of the server's user that no caller of a port may see. */
+/** Files in the home of the server's user that no network caller may see. */
 const AT_HOME = [
   ".ssh/id_ed25519",
   ".aws/credentials",

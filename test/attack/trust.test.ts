@@ -62,7 +62,7 @@ describeAttacks("a repository", [
     };
   }),
   {
-    name: "shake off that it is not trusted by an empty .git in a folder of it",
+    name: "escape its mark as untrusted by an empty .git in one of its folders",
     quick: true,
     prepare: (ground) => {
       makeRepository(ground.workspace);

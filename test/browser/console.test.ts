@@ -138,7 +138,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await reply.inputValue()).toBe("");
   });
 
-  it("offers the way to the end only while there is one", async () => {
+  it("shows the button to the end only while there is something to scroll to", async () => {
     await using visitor = await stage.come({ viewport: { width: 1280, height: 480 } });
     const { page } = visitor;
     await visitor.start("!shell seq 40; false\n!say after the numbers", { cwd, policy: "never" });

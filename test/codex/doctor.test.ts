@@ -25,7 +25,7 @@ async function complaintsOf(stage: Stage, { args = [], config = "", profile, isL
 
 describe.each(await publishedVersions())("doctor with Codex $version", { timeout: 90_000 }, ({ program, version }) => {
   it.each<[string, Patient, readonly RegExp[]]>([
-    ["has nothing to say of a Codex that works", {}, []],
+    ["reports no problem of a Codex that works", {}, []],
     [
       "a retired model",
       { args: ["-m", "gpt-5.2-codex"] },

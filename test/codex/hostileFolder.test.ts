@@ -62,7 +62,7 @@ describe.each(CASES)("a folder without a trust level, with Codex $version and $f
   it.each([
     ["workspace-write", WORKS],
     ["danger-full-access", FULL],
-  ])("can be worked in under %s, and none of its programs runs nor is it noted as trusted, also after a restart", async (_, how) => {
+  ])("is usable under %s: none of its programs runs, and Codex does not record it as trusted, even after a restart", async (_, how) => {
     await using stage = await setCodexStage({ model });
     const { proof } = setTrap(stage);
     const config = path.join(stage.codexHome, "config.toml");

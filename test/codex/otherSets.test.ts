@@ -23,7 +23,7 @@ async function startSet({ program, model }: CodexCase, stage: Stage, url: string
 describe.each(CASES)("the sets of other servers with Codex $version and $family", PATIENCE, (codex) => {
   const start = (stage: Stage, url: string, set: string) => startSet(codex, stage, url, set);
 
-  it("codex-cli: a session keeps its sandbox, an argument changes it, and it goes on after a restart", async () => {
+  it("codex-cli: a session keeps its sandbox, an argument changes it, and the session continues after a restart", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
     const made = (name: string) => existsSync(path.join(stage.workspace, name));

@@ -134,8 +134,8 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
       }));
   });
 
-  describe(`a turn of the ${name} engine that is given more to consider`, { timeout: timeoutMs }, () => {
-    it("gives it to the model, at whatever step; otherwise it has refused it", () =>
+  describe(`a steered turn of the ${name} engine`, { timeout: timeoutMs }, () => {
+    it("passes the further input to the model, at any step, or refuses it", () =>
       withThread(async (thread) => {
         const prompt = "!think hm\n!plan look\n!slow 3 2";
         const wholeTurn = await playTurn(thread, prompt);
@@ -149,7 +149,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         }
       }));
 
-    it("continues with it although the model's answer was complete", () =>
+    it("continues with the further input although the model's answer was complete", () =>
       withThread(async (thread, { model }) => {
         const { events, taken } = await steerAfter(thread, "!slow 20 10", { count: 8, texts: ["!say after all"] });
         expect(taken).toEqual(["!say after all"]);

@@ -29,7 +29,7 @@ function seenOf(workspace: string, names: Readonly<Record<string, string>>): str
 it.skipIf(isMissing).for([
   ["nothing that looks secret", "", []],
   ["what the operator lets through", "[shell_environment_policy]\nignore_default_excludes = true\n", Object.keys(LIKELY)],
-] as const)("on a port commands see %s, and no configured secrets", async ([, more, likely]) => {
+] as const)("on a listening server commands see %s, and no configured secrets", async ([, more, likely]) => {
   await using server = await startHttpServer({ env, config: CONFIG + more });
   const { workspace, home } = server.running.stage;
   writeFileSync(path.join(home, ".bash_profile"), "export PROFILE_TOKEN=secret-7 WEB_BEARER=secret-4\n");

@@ -36,7 +36,7 @@ const WITH_NETWORK = 'sandbox_mode = "workspace-write"\n[sandbox_workspace_write
 describe.skipIf(isMissing).concurrent("a command in a sandbox with network", () => {
   it.each([
     ["a server without tokens", async () => [], {}],
-    ["a server with tokens, by one that is right", threePrincipals, ALICE],
+    ["a server with tokens, even with a valid token", threePrincipals, ALICE],
   ])("cannot call %s", async (_, argsOf, who) => {
     await using stage = await setStage();
     await using server = await startHttpServer({ stage, config: WITH_NETWORK, args: await argsOf(stage) });

@@ -24,8 +24,8 @@ const ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
 it.for([
   ["as it is", "sh inner.sh"],
   ["with a clean environment", `${CLEAN} sh inner.sh`],
-  ["after whoever started it has left", `${CLEAN} sh -c 'setsid sh orphan.sh $$ & exit 0'`],
-] as const)("a server that a command with full access starts, %s, knows that it is inside a turn", async ([, command]) => {
+  ["after its parent process has ended", `${CLEAN} sh -c 'setsid sh orphan.sh $$ & exit 0'`],
+] as const)("a server that a command with full access starts %s knows that it is inside a turn", async ([, command]) => {
   await using server = await startServer({ env: ENVIRONMENT });
   const { workspace } = server.stage;
   await writeFile(path.join(workspace, "inner.sh"), `${INNER}\n`);
@@ -45,9 +45,9 @@ describe.skipIf(sandbox.backend !== "bubblewrap")("a server that a command in th
   it.for([
     ["as it is", "sh inner.sh"],
     ["with a clean environment", `${CLEAN} sh inner.sh`],
-    ["after whoever started it has left", `${CLEAN} sh -c 'setsid sh orphan.sh $$ & exit 0'`],
-    ["after a hundred others", "sh chain.sh 100"],
-  ] as const)("%s, knows that it is inside a turn", async ([, command]) => {
+    ["after its parent process has ended", `${CLEAN} sh -c 'setsid sh orphan.sh $$ & exit 0'`],
+    ["below a hundred other processes", "sh chain.sh 100"],
+  ] as const)("%s knows that it is inside a turn", async ([, command]) => {
     await using server = await startServer({ env: ENVIRONMENT });
     const { workspace } = server.stage;
     await writeFile(path.join(workspace, "inner.sh"), `${INNER}\n`);

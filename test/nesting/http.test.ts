@@ -21,7 +21,7 @@ function namesIn(list: unknown): unknown[] {
   return Array.isArray(tools) ? tools.map((tool) => valueAt(tool, "name")) : [];
 }
 
-describe("a server on a port among the MCP servers of its own threads", () => {
+describe("a listening server among the MCP servers of its own threads", () => {
   const start = () => startHttpServer({ args: ["--max-sandbox", "read-only"] });
 
   /** Takes effect with the next thread. */
@@ -109,7 +109,7 @@ describe("a call from inside a turn, over the network", () => {
   });
 });
 
-it("a server on a port that runs inside a turn starts nothing for anybody, whatever its settings are", async () => {
+it("a listening server that runs inside a turn starts nothing for any caller, whatever its settings are", async () => {
   const start = { config: "[mcp_server]\nmax_depth = 9\n", env: { CODEX_MCP_INSIDE: "1;danger-full-access" } };
   await using server = await startHttpServer(start);
   expect(namesIn((await server.ask({ message: rpc(1, "tools/list") })).body)).toEqual(["codex-models"]);

@@ -17,7 +17,7 @@ function configOf(settings: string, mark: string): string {
 
 describe("the agent's MCP servers", () => {
   it.for([
-    ["is told to go", "SIGTERM", "stubborn"],
+    ["is asked to end", "SIGTERM", "stubborn"],
     ["is killed", "SIGKILL", "stubborn"],
     ["is killed", "SIGKILL", "breeder"],
   ] as const)("end with a server that %s by %s, however %s they are", async ([, signal, behaviour], { skip }) => {
@@ -34,8 +34,8 @@ describe("the agent's MCP servers", () => {
   });
 
   it.for([
-    ["of their own", true],
-    ["that is everybody's, where the user wants that", false],
+    ["of their own by default", true],
+    ["shared with the server if the user configures that", false],
   ] as const)("run in a PID namespace %s", async ([, own], { skip }) => {
     skip(own && sandbox.fullAccess === "plain", "there are no namespaces here");
     await using stage = await setStage();

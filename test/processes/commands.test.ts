@@ -71,7 +71,7 @@ describe("a command that forks, daemonises and ignores signals", () => {
     expect(await allGone(server)).toBe(true);
   });
 
-  it.for(["SIGTERM", "SIGKILL"] as const)("is gone after %s also when its turn had left it running", async (signal) => {
+  it.for(["SIGTERM", "SIGKILL"] as const)("is gone after %s, even if it was still running after its turn", async (signal) => {
     await using server = await startServer({ config: "[features]\nunified_exec = true\n" });
     const args = JSON.stringify({ cmd: HOSTILE, yield_time_ms: 250 });
     const call = server.call("codex", {

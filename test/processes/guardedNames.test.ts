@@ -13,7 +13,7 @@ async function warnings(server: McpServer, prompt: string, options: object = {})
 }
 
 describe.skipIf(isMissing)("names that other programs run", () => {
-  it("are reported when a turn made them, by a command or by a patch, and not again", async () => {
+  it("are reported once when a turn creates them, by a command or by a patch", async () => {
     await using server = await startServer();
     await server.initialize();
     const { workspace } = server.stage;
@@ -36,7 +36,7 @@ describe.skipIf(isMissing)("names that other programs run", () => {
     expect(readFileSync(file, "utf8")).toBe("mine\n");
   });
 
-  it("are protected once a search reaches them, and what a turn made in a large project stays usable to it", async () => {
+  it("are protected once a search reaches them; those that the thread itself created in a large project stay writable", async () => {
     await using server = await startServer();
     await server.initialize();
     const inWorkspace = (name: string) => path.join(server.stage.workspace, name);

@@ -32,7 +32,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     first: () => ({ status: 429, body: "{}" }),
     why: () => "exceeded retry limit, last status: 429 Too Many Requests",
   },
-  "asks for more patience than anybody has": {
+  "asks for a wait of a day before a retry": {
     first: () => ({ status: 429, body: "{}", headers: { "retry-after": "86400" } }),
     provider: ["request_max_retries = 4"],
     why: () =>

@@ -73,7 +73,7 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
     expect(valueAt(result, "structuredContent.files")).toBeOneOf([[{ ...changed, added: 1, removed: 0 }], [changed], "unknown"]);
   });
 
-  it("tells what a command of an earlier turn changed when the turn gave it input, and that it still runs", async () => {
+  it("reports what a command of an earlier turn changed after this turn gave it input, and commands that still run", async () => {
     await using server = await startInRepository(["--enable", "unified_exec"]);
     const shell = '!call exec_command {"cmd":"sh","tty":true,"yield_time_ms":250}';
     const begun = await resultOf(server, { prompt: `${shell}\n!say begun`, ...WRITES });

@@ -17,11 +17,11 @@ export const CHECKS = {
   error: "the model sees the cause of a failed turn and its thread, and goes on there",
   files: "the model sees which files changed",
   answer: "characters that its model sees of an answer of 199 kB",
-  question: "an approval that nobody prepared for",
+  question: "an approval with the default settings",
   held: "an approval with `--approval-fallback hold`",
   later: "a reply from a new run of the client",
   stop: "Ctrl-C, or an abort signal, ends the turn's command",
-  long: "a turn of 75 s, or as long as it says, longer than the limit of those with 60 s",
+  long: "a turn of 75 s, or of the given length, which exceeds a limit of 60 s",
   left: "nothing of ours is left running",
 } as const;
 

@@ -5,7 +5,7 @@ import { openSandbox } from "../../src/exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../src/exec/sandbox/fileView.js";
 import { launchUnshared } from "../../src/exec/sandbox/fullAccess.js";
 
-/** Everything a command may be started in, from the narrowest to none. */
+/** The environments in which a command may be started, from the strictest one to none. */
 export const SURROUNDINGS = ["a sandbox", "a PID namespace", "a PID namespace without bubblewrap", "nothing"] as const;
 export type Surroundings = (typeof SURROUNDINGS)[number];
 

@@ -88,7 +88,7 @@ describe.skipIf(isMissing)("git sees nothing of ours in a fresh repository", () 
     },
   );
 
-  it("after kill -9 and the next start in another PID namespace, where it goes once the claims have lapsed", async () => {
+  it("after kill -9 and the next start in another PID namespace, where placeholders are removed once their claims have lapsed", async () => {
     await using stage = await setStage();
     const { server } = await commandAtWork({ stage, command: inOtherNamespace() });
     await using _ = server;

@@ -190,7 +190,7 @@ describe.concurrent("tasks, over HTTP", () => {
     }
   };
 
-  it("outlive their server: one that ended has its result, one that was killed with it says so", async () => {
+  it("outlive their server: a finished task keeps its result, and one that was killed with the server says so", async () => {
     await using server = await startHttpServer({ config: TASKS_SOON });
     const [asking, hanging] = await Promise.all([
       server.ask(codexCall({ ...ASKING, prompt: "!shell touch made.txt\n!say finished" }, { capabilities })),

@@ -53,7 +53,7 @@ function inputOf({ name, kind, hint, choices, isRequired, inputType, given, limi
   );
 }
 
-/** Several of a number of choices. */
+/** A field in which the user may select several choices. */
 function Several({ field: { name, label, hint, choices, given } }: { readonly field: Field }) {
   return (
     <fieldset className="field">

@@ -110,7 +110,7 @@ function Connection({ story }: { readonly story: ThreadStory }) {
   const isServerLost = useSignal(connection) === "lost";
   return isLost && !isServerLost ? (
     <p className="warn" role="status">
-      The connection is lost; what happens meanwhile comes when it is back.
+      The connection is lost. Events that you miss are shown when it is back.
     </p>
   ) : null;
 }

@@ -27,12 +27,12 @@ export function Timeline({ story, threadId, folder }: TimelineProps) {
   return (
     <JumpContext value={jump}>
       <div className="timeline-frame">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-        <div className="timeline" ref={box} tabIndex={0} role="log" aria-label="What was said and done" aria-busy={state === "loading"}>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard */}
+        <div className="timeline" ref={box} tabIndex={0} role="log" aria-label="Messages and actions" aria-busy={state === "loading"}>
           <div className="timeline-content">
             {older !== "none" && (
               <button type="button" className="older" onClick={() => void story.loadOlder()} disabled={older === "loading"}>
-                {older === "loading" ? "Reading…" : "Show what was before"}
+                {older === "loading" ? "Reading…" : "Show earlier items"}
               </button>
             )}
             {state === "loading" && <p className="quiet">Reading…</p>}
@@ -127,7 +127,7 @@ function useEndKept(box: React.RefObject<HTMLDivElement | null>, state: string) 
       setAtEnd(isHeld.current);
     };
     const growth = new ResizeObserver(() => {
-      // What is folded may leave nothing to scroll to.
+      // After items are folded, the list may fit into the box, so that the view is at the end without scrolling.
       if (isNearEnd(element)) isHeld.current = true;
       if (isHeld.current) element.scrollTop = element.scrollHeight;
       setAtEnd(isHeld.current);

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 
 /**
- * The time, as often as it is shown; not at all while nothing depends on it.
+ * The current time, updated at this interval while it is needed.
  *
- * @param clock For how long something has taken `monotonic`: the clock on the wall may be set.
+ * @param clock Use `monotonic` for durations, because the system's clock may be set.
  */
 export function useNow(everyMs: number, isNeeded = true, clock: () => number = Date.now): number {
   const [now, setNow] = useState(clock);

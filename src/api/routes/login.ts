@@ -53,7 +53,7 @@ export function loginRoutes({ logins }: Pick<ApiParts, "logins">) {
 
 const OWN_USER = "local";
 
-/** The code's holder acts as the server's own user: no one else may get it, and no program inside a turn, whoever that turn is for. */
+/** Whoever has the code acts as the server's own user. So only this user and operators may get one, and never a program inside a turn. */
 function checkMayStandAsOwnUser(caller: Caller): void {
   if (caller.inside || !(caller.principal === OWN_USER || hasScope(caller, "operator")))
     throw new ApiProblem(

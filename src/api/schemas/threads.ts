@@ -89,8 +89,8 @@ export const ThreadResource = z
     approvalPolicy: orNull(ApprovalPolicyName),
     usage: orNull(Tokens).openapi({ description: "Of the whole thread." }),
     contextWindow: z.number().nullable(),
-    contextTokens: z.number().nullable().openapi({ description: "How much of it the last request used." }),
-    turns: z.array(TurnResource).openapi({ description: "Those that run or wait, oldest first." }),
+    contextTokens: z.number().nullable().openapi({ description: "How many tokens of the context window the last request used." }),
+    turns: z.array(TurnResource).openapi({ description: "The running turn and the queued ones, oldest first." }),
     plan: orNull(PlanSteps),
   })
   .openapi("Thread");

@@ -43,7 +43,7 @@ it("a record that has not changed is read once, one that has is read again", asy
   expect([first.readings, second.readings]).toEqual([1, 1]);
 });
 
-it("the items of the thread that was used least recently go first, by bytes and by count", async () => {
+it("the least recently used thread is dropped first, when there are too many bytes or too many threads", async () => {
   const cache = new StoredCache({ mostBytes: 25, mostThreads: 3 });
   const threads = Array.from({ length: 3 }, (_, at) => ({ id: newThreadId(), story: story(String(at)) }));
   const read = async (at: number) => {
@@ -70,7 +70,7 @@ it("a record that is too large or of unknown size is not cached", async () => {
   expect([large.readings, cache.bytes]).toEqual([2, 0]);
 });
 
-it("the record of a running turn is read for a tenth of the time at most, and at once when the turn is another one or over", async () => {
+it("reading the record of a running turn takes at most a tenth of the time; it is read at once when another turn runs, or none", async () => {
   let now = 0;
   const isRead = () => {
     now += 100;
@@ -79,7 +79,7 @@ it("the record of a running turn is read for a tenth of the time at most, and at
   const [one, other] = [turnKeyOf("one"), turnKeyOf("other")];
   const shown = async (version: string, turn: TurnKey | undefined) =>
     (await cache.read(id, story(version, { isRead }), { ...READING, turn })).preview;
-  // It was read before the turn had begun on record.
+  // The first reading did not contain the start of the turn.
   expect([await shown("1", undefined), await shown("2", one)]).toEqual(["1", "2"]);
   now += 999;
   expect(await shown("3", one)).toBe("2");

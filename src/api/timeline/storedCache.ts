@@ -8,8 +8,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_THREADS = 16;
 
 /**
- * The record of a running turn changes all the time. A reading that has the turn's start is used for this many times as long as it took:
- * what came since is in the turn's events.
+ * The record of a running turn changes constantly. A reading that contains the turn's start stays valid for this many times the time that
+ * it took: later changes are in the turn's events.
  */
 const REST_TIMES = 10;
 
@@ -17,7 +17,7 @@ interface KeptItems {
   readonly version: string;
   readonly bytes: number;
   readonly items: StoredItems;
-  /** The turn that ran, and had begun on record, when the reading started. */
+  /** The turn that was running when the reading started, if the record already contained its start. */
   readonly turn: TurnKey | undefined;
   /** Until then the reading may be used while the same turn runs. */
   readonly restsUntil: number;

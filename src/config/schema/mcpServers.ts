@@ -31,7 +31,7 @@ export const MCP_SERVERS_GROUP: SettingGroup = {
             command: active(text, "A program that serves MCP on stdio."),
             args: active(listOf(text), "Its arguments.", "`[]`"),
             env: active(mapOf("<name>", text), "Variables it gets.", "`{}`"),
-            env_vars: active(listOf(text), "Variables of this server to pass on.", "`[]`"),
+            env_vars: active(listOf(text), "Variables of codex-mcpd's own environment that the server gets.", "`[]`"),
             cwd: active(filePath, "The folder it runs in."),
             url: active(text, "Address of an MCP server on HTTP."),
             bearer_token_env_var: active(text, "Environment variable with its token."),

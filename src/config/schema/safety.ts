@@ -42,8 +42,8 @@ export const SAFETY_GROUP: SettingGroup = {
         inherit: active(choice(["core", "all", "none"]), "Which of the server's variables commands inherit.", "`all`"),
         ignore_default_excludes: active(
           flag,
-          "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`. On a port, unless it is `true`, commands get no variable that looks like a secret, including passwords, credentials, and URLs that contain a password.",
-          "`true`; `false` on a port",
+          "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`. On a listening server, unless it is `true`, commands get no variable that looks like a secret, including passwords, credentials, and URLs that contain a password.",
+          "`true`; `false` on a listening server",
         ),
         exclude: active(listOf(text), "Variables to remove; `*` and `?` are wildcards, case is ignored.", "`[]`"),
         set: active(mapOf("<name>", text), "Variables to add.", "`{}`"),

@@ -32,7 +32,7 @@ async function textOf(diff: TurnDiff, tree: Tree): Promise<string | undefined> {
   return (await diff.text({ mayRead: () => true }))?.replaceAll(tree.root, "<WS>");
 }
 
-describe("the diff of a turn after commands went on with its files", () => {
+describe("the diff of a turn whose patched files were changed by commands afterwards", () => {
   const NOTES = patchOf("*** Add File: notes.txt", "+one");
 
   async function patched(tree: Tree, patch: string): Promise<TurnDiff> {

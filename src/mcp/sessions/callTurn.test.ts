@@ -80,7 +80,7 @@ afterEach(() => {
 });
 
 describe("a call attached to a turn", () => {
-  // Test files share modules: what another file left may set a timer meanwhile, once.
+  // Test files share modules. A module that another file has loaded may set one timer during this test, so the test is repeated.
   it("shows its events and ends with its outcome; it sends other messages only on request", { retry: 2 }, async () => {
     const call = new Attachment();
     await call.publish({ type: "turnStarted", contextWindow: null }, { type: "messageDelta", itemId: "m", delta: "ok" });

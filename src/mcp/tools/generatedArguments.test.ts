@@ -122,7 +122,7 @@ function inventArguments(random: SeededRandom, { name, inputSchema }: ToolDeclar
   return args;
 }
 
-/** A call that waits for a running turn is answered when its wait ends. Here that is at once, whatever was generated. */
+/** A call that waits for a running turn is answered when its wait ends. Long generated waits are replaced by 0, so that it is answered at once. */
 function withoutPatience(args: unknown, { name }: ToolDeclaration, { running, ids }: Ground): unknown {
   if (!isRecord(args)) return args;
   const named = [args["threadId"], args["conversationId"]].some((id) => running.includes(String(id).toLowerCase()));
@@ -164,7 +164,7 @@ function checkFor(schema: unknown): Check {
   };
 }
 
-/** What the server takes from arguments before it checks them: null stands for absent, and what clients add counts for nothing. */
+/** The arguments in the form in which the server checks them: without null values, which count as absent, and without those that clients add. */
 function asChecked(args: unknown, { properties }: InputSchema): unknown {
   const entries = Object.entries(isRecord(args) ? args : {});
   return Object.fromEntries(entries.filter(([name, value]) => value !== null && (Object.hasOwn(properties, name) || !isInjected(name))));

@@ -101,7 +101,7 @@ export class AppServerProcess {
 
   #howItEnded(): string {
     const { exitCode, signalCode } = this.#child;
-    // SIGKILL lets a program say nothing more: its last line is about something else.
+    // A program that gets SIGKILL cannot print the reason, so its last line is about something else.
     if (signalCode === "SIGKILL") return "was ended by SIGKILL";
     if (signalCode !== null) return `was ended by ${signalCode}${this.#stderr.lastWords}`;
     return `${exitCode === null ? "closed its output" : `exited with code ${exitCode}`}${this.#stderr.lastWords}`;

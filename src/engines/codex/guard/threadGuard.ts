@@ -43,7 +43,7 @@ export interface ThreadGuard {
   readonly reach: Reach | undefined;
   /** The settings its permission profiles were made for; absent where it has none. */
   readonly madeFor?: Pick<ThreadSettings, "cwd" | "sandboxPolicy">;
-  /** The folder the thread is loaded in. Turns run in the thread's own folder, whose project configuration Codex has then not read. */
+  /** The folder in which Codex loads the thread. Its turns run in the thread's own folder, whose project configuration Codex has not read. */
   readonly loadIn: string;
   /** Overrides the thread's configuration. */
   readonly config: Fields;

@@ -65,7 +65,10 @@ function isInForce({ disabledReason }: Fields): boolean {
   return disabledReason === undefined || disabledReason === null;
 }
 
-/** The table with every value of the layer replaced by that of the first other layer that has it; the strongest layer comes first. */
+/**
+ * Removes a layer from the merged table: each of its values is replaced by that of the first other layer that has one. The other layers are
+ * ordered by precedence, the strongest first.
+ */
 function without(layer: Fields, table: Fields, others: readonly Fields[]): Fields {
   const cleared = Object.entries(layer).map(([key, value]) => {
     const below = others.map((other) => other[key]);

@@ -38,7 +38,7 @@ function modelSummary(entry: unknown): ModelSummary[] {
   return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
 }
 
-/** Codex may ask OpenAI for its list. A thread waits no longer than this, because the turn will show the same. */
+/** Codex may ask OpenAI for its list. A thread waits no longer than this: without the check, the turn itself reports a wrong model. */
 const LIST_MS = 5_000;
 
 /**

@@ -187,7 +187,7 @@ export const ITEM_KINDS: ReadonlyMap<string, ItemKind | Ignored> = new Map<strin
   ["dynamicToolCall", { ignored: "no tools of ours are declared to the model" }],
   ["plan", { ignored: "the mode that proposes plans is never asked for" }],
   ["hookPrompt", { ignored: "what a hook adds to the prompt concerns the model" }],
-  ["functionCallOutput", { ignored: "raw items tell it" }],
+  ["functionCallOutput", { ignored: "reported by raw items" }],
 ]);
 
 export const itemStarted: Translation = (params, turn) => {

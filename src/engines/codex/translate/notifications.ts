@@ -173,7 +173,7 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
 
   ["thread/tokenUsage/updated", usageUpdated],
   ["account/rateLimits/updated", rateLimitsUpdated],
-  ["thread/compacted", { ignored: "an item tells the same" }],
+  ["thread/compacted", { ignored: "an item reports the same" }],
   ["thread/status/changed", { ignored: "the turn's own notifications say more" }],
   ["thread/started", STORE],
   ["thread/archived", STORE],

@@ -154,10 +154,10 @@ describe("with an index", () => {
     expect(await looked({ among: few })).toBe(few.size);
   });
 
-  it.each([true, false])("goes on where a page ended that found none of certain threads (with an index: %s)", async (indexed) => {
+  it.each([true, false])("continues after a page that found none of the wanted threads (with an index: %s)", async (indexed) => {
     const codexHome = indexed ? home : path.join(home, "no-index");
     const list = new RolloutList({ codexHome: home, packs: new ShelfPacks(codexHome), mostPassed: 20, titles: new ThreadTitles(home) });
-    // More than the bits of a chunk are asked for.
+    // The filters of chunks are not used for so many wanted threads.
     const among = new Set([...ids.slice(0, 2), ...Array.from({ length: 70 }, () => newThreadId())]);
     const pages: ThreadId[][] = [];
     let cursor: string | undefined;
