@@ -56,8 +56,17 @@ function row(name: string): string {
   const [, number, title] = /^# (\d+)\. (.+)$/m.exec(text) ?? [];
   if (number === undefined || title === undefined || Number(name.slice(0, 4)) !== Number(number))
     throw new Error(`${name} does not begin with "# ${Number(name.slice(0, 4))}. Title"`);
-  const successors = [...text.matchAll(/[Ss]uperseded by \[(\d+)\]/g)].map(([, successor]) => successor);
-  return `| ${number} | [${title}](${name}) | ${successors.length > 0 ? `superseded by ${successors.join(", ")}` : ""} |`;
+  const later = [
+    laterRecords("superseded by", text, /^Superseded by \[(\d+)\]/gm),
+    laterRecords("in part superseded by", text, /is superseded by \[(\d+)\]/g),
+    laterRecords("amended by", text, /^Amended by \[(\d+)\]/gm),
+  ];
+  return `| ${number} | [${title}](${name}) | ${later.filter(Boolean).join("; ")} |`;
+}
+
+function laterRecords(how: string, text: string, pattern: RegExp): string {
+  const numbers = [...text.matchAll(pattern)].map(([, found]) => found);
+  return numbers.length > 0 ? `${how} ${numbers.join(", ")}` : "";
 }
 
 function readIfThere(): string | undefined {
