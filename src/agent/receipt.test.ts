@@ -122,11 +122,11 @@ describe("tokens", () => {
   it.for([
     ["of the first turn are the thread's", [SAID, counted(30, 30)], [30, 30]],
     ["of several requests are added", [SAID, counted(30, 30), SAID, counted(80, 50), counted(80, 50)], [80, 80]],
-    ["that are reported before the model said anything belong to an earlier turn", [user, counted(100, 40), SAID, counted(130, 30)], [30, 130]],
+    ["that come before the model said anything are of an earlier turn", [user, counted(100, 40), SAID, counted(130, 30)], [30, 130]],
     ["are none where the model never answered", [user, counted(100, 40)], [0, 100]],
-    ["of a review are those of its turn, although the reviewer's messages are not shown", [user, REVIEWING, counted(30, 30), counted(80, 50)], [80, 80]],
+    ["of a review are those of its turn, although no message is shown", [user, REVIEWING, counted(30, 30), counted(80, 50)], [80, 80]],
     ["of a review on an older thread are those of the review alone", [user, REVIEWING, counted(100, 0), counted(130, 30)], [30, 130]],
-    ["of a turn without a message are counted if the thread had used none before", [user, NONE, counted(15, 15)], [15, 15]],
+    ["of a turn without a message count if the thread had none before", [user, NONE, counted(15, 15)], [15, 15]],
     ["are left out if none were reported", [SAID, NONE], undefined],
   ] as const)("%s", ([, events, expected]) => {
     expect(totals(told(...events))).toEqual(expected);

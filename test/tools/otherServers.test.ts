@@ -125,7 +125,7 @@ it("a session continues after a restart, and a cancelled call ends its command",
   expect(valueAt(await later("codex", { prompt: "!say three", sessionId: "s" }), "content.0.text")).toBe("three");
 });
 
-it.for(["codex,codex-cli", "codex-original,codex-cli"])("a server with --tools %s does not start, and its error names both sets", async (sets) => {
+it.for(["codex,codex-cli", "codex-original,codex-cli"])("--tools %s is refused with an error that names both sets", async (sets) => {
   await using stage = await setStage();
   const env = stageEnvironment(stage, { name: "", about: "", steps: [] }, {});
   const { code, stderr } = await runToEnd([process.execPath, MAIN, "--tools", sets], { cwd: stage.workspace, env });
