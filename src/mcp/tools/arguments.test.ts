@@ -247,6 +247,9 @@ describe("an argument of another tool", () => {
     ["codex", { approval_policy: "never" }, "Its name here is `approval-policy`."],
     ["codex", { instructions: "x" }, "Its name here is `developer-instructions`."],
     ["codex-reply", { thread_id: "x" }, "Its name here is `threadId`."],
+    ["codex", { threadId: "x" }, "This tool begins a thread; `codex-reply` continues one."],
+    ["codex-query", { conversationId: "x" }, "This tool begins a thread; `codex-reply` continues one."],
+    ["codex-review", { threadId: "x" }, "This tool begins a thread; `codex-reply` continues one."],
     ["codex-query", { query: "x" }, "Its name here is `prompt`."],
     ["codex-review", { uncommitted: true }, "Use `target: uncommitted` in its place."],
     ["codex-review", { base: "main" }, "Its name here is `branch`."],
@@ -280,6 +283,21 @@ describe("an argument of another tool", () => {
 
   it("which is unknown is refused as usual", () => {
     expect(complaintOf(() => parseArguments({ prompt: "x", nonsense: 1 }, codexTool))).toMatch(/`wait`$/);
+  });
+});
+
+describe("a missing thread id", () => {
+  it.for([
+    ["codex-wait", {}],
+    ["codex-steer", { prompt: "x" }],
+    ["codex-manage", { action: "stop" }],
+  ] as const)("is reported by %s, with where to find ids", async ([tool, args]) => {
+    await using client = new MemorySession();
+    const result = await client.call(tool, args);
+    expect([valueAt(result, "isError"), valueAt(result, "content.0.text")]).toEqual([
+      true,
+      `${tool}: missing field \`threadId\`. The threadId is in the result of the call that began the thread; \`codex-threads\` lists the threads that you can continue.`,
+    ]);
   });
 });
 

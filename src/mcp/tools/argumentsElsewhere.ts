@@ -18,6 +18,7 @@ const READS: readonly Instead[] = [
   ["prompt", ONLY_READS],
 ];
 const WAITS: Instead = ["wait", "Use `wait` (seconds) in its place."];
+const BEGINS: Instead = ["wait", "This tool begins a thread; `codex-reply` continues one."];
 const LOOKS: Instead = ["prompt", "Name the files in the prompt: the agent can look at images."];
 
 /**
@@ -34,6 +35,9 @@ const INSTEAD: Readonly<Record<string, readonly Instead[]>> = {
   cwd: [KEPT],
   model: [KEPT],
   profile: [KEPT],
+  threadId: [BEGINS],
+  thread_id: [BEGINS],
+  conversationId: [BEGINS],
   sandbox: [KEPT, ...READS],
   timeout: [WAITS],
   timeoutMs: [WAITS],

@@ -147,7 +147,7 @@ export function parseArguments(args: unknown, expected: ExpectedArguments): Read
     if (problem !== undefined) throw unparsable(problem, expected, name);
   }
   const missing = required.find((name) => !given.some(([sent]) => sent === name));
-  if (missing !== undefined) throw unparsable(`missing field \`${missing}\``, expected);
+  if (missing !== undefined) throw missingField(missing, expected);
   return Object.fromEntries(given);
 }
 
@@ -226,6 +226,11 @@ const KINDS: Readonly<Record<ArgumentSchema["type"], Kind>> = {
   integer: { fits: Number.isSafeInteger, expected: "a whole number" },
   boolean: { fits: (entry) => typeof entry === "boolean", expected: "a boolean" },
 };
+
+function missingField(name: string, expected: ExpectedArguments): InvalidArguments {
+  const error = unparsable(`missing field \`${name}\``, expected);
+  return name === "threadId" && !isRecorded(expected) ? new ThreadNotNamed(error.message) : error;
+}
 
 function unparsable(why: string, expected: ExpectedArguments, argument?: string): InvalidArguments {
   const named = argument === undefined || isRecorded(expected) ? why : `\`${argument}\`: ${why}`;
