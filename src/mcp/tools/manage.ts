@@ -1,5 +1,5 @@
 import { confirmation } from "../wording/callResult.js";
-import { arg, defineTool, onThread, parseNamedThread, TURN_OUTPUT } from "./tool.js";
+import { arg, defineTool, onThread, parseNamedThread, TURN_OUTPUT, textIfSilent } from "./tool.js";
 
 /** Operations on a thread as a whole. */
 export const manageTool = defineTool({
@@ -38,10 +38,11 @@ export const manageTool = defineTool({
       case "unarchive":
         await agent.unarchive(ask, threadId);
         return confirmation(threadId, `Thread ${threadId} is back in the list. Go on with codex-reply.`);
-      case "compact": {
-        const ifSilent = "The thread was summarised: a summary has taken the place of its past.";
-        return onThread(threadId, async () => ({ turn: await agent.compact(ask, threadId), ifSilent }));
-      }
+      case "compact":
+        return onThread(threadId, async () => {
+          const turn = await agent.compact(ask, threadId);
+          return { turn, ifSilent: textIfSilent(turn) };
+        });
     }
   },
 });

@@ -299,6 +299,11 @@ export interface TurnAnswer {
   readonly present?: PresentTurn;
 }
 
+/** The words for turns that never end with a message. */
+export function textIfSilent({ input }: Turn): string | undefined {
+  return input.work?.kind === "compact" ? "The thread was summarised: a summary has taken the place of its past." : undefined;
+}
+
 export function resultTokens(tokens: number | undefined): Pick<TurnAnswer, "resultTokens"> {
   return tokens === undefined ? {} : { resultTokens: tokens };
 }

@@ -85,6 +85,26 @@ describe("a call whose wait is over", () => {
       expect(valueAt(await client.call("codex", { prompt: "!say no", wait }), "isError")).toBe(true);
   });
 
+  it("ends in the same way with codex-manage compact, whose result says what was done", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    const compact = { name: "codex-manage", arguments: { action: "compact", threadId } };
+    client.send({ jsonrpc: "2.0", id: "compact", method: "tools/call", params: compact });
+    const queued = async () => valueAt(await client.call("codex-threads", { threadId }), "structuredContent.queued") === 1;
+    while (!(await queued()));
+    client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "compact", reason: TIMED_OUT } });
+    const meanwhile = await client.call("codex-wait", { threadId, wait: 0 });
+    expect(valueAt(meanwhile, "structuredContent.alsoRunning.0.state")).toMatch(/^is queued for \d+ s$/);
+    await client.letGo();
+    expect(saidBy(await client.call("codex-wait", { threadId }))).toBe("made");
+    const result = await client.call("codex-wait", { threadId });
+    expect([statusOf(result), saidBy(result), valueAt(result, "structuredContent.next")]).toEqual([
+      "completed",
+      "The thread was summarised: a summary has taken the place of its past.",
+      undefined,
+    ]);
+  });
+
   it("ends in the same way with codex-review, whose findings come with the answer, as data", async () => {
     await using client = new Client();
     const instructions = HELD.replace("made", String.raw`- [P1] Leaks — a.ts:3-4\n  At once.`);

@@ -11,6 +11,7 @@ import {
   resultTokens,
   TURN_OUTPUT,
   type TurnAnswer,
+  textIfSilent,
   WAIT_ARGUMENT,
 } from "./tool.js";
 
@@ -38,6 +39,8 @@ export function waitForTurn(
 ): Promise<CallToolResult | TurnAnswer> {
   return onThread(id, async () => {
     const turn = await agent.resume(ask, id);
-    return turn ? { turn, wait, ...resultTokens(tokens) } : idleResult(id, await agent.lastAnswer(ask, id), { tokens: tokens ?? usual });
+    return turn
+      ? { turn, wait, ifSilent: textIfSilent(turn), ...resultTokens(tokens) }
+      : idleResult(id, await agent.lastAnswer(ask, id), { tokens: tokens ?? usual });
   });
 }

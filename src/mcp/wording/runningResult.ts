@@ -120,7 +120,9 @@ export function withLostTurns(result: CallToolResult, lost: readonly AttendedTur
 
 function standingOf({ turn, since, wasInterrupted }: AttendedTurn): { readonly state: string; readonly next: string } {
   if (wasInterrupted) return { state: "was interrupted", next: "codex-reply goes on there." };
-  const runs = () => `runs for ${span(Date.now() - since)}: ${oneLine(doingText(turn.step), DOING_LENGTH)}`;
+  const ms = () => span(Date.now() - since);
+  const runs = () =>
+    turn.begunAt === undefined ? `is queued for ${ms()}` : `runs for ${ms()}: ${oneLine(doingText(turn.step), DOING_LENGTH)}`;
   return { state: turn.ended ? "has an answer" : runs(), next: "codex-wait gets its answer." };
 }
 
