@@ -80,7 +80,15 @@ function paired(item: RawItem, calls: ReadonlySet<string>, outputs: ReadonlySet<
   if (isOutput(item)) return calls.has(key(item.type, item)) ? [item] : [];
   const type = outputTypeOf(item);
   if (type === undefined || outputs.has(key(type, item))) return [item];
-  return [item, { type, call_id: item["call_id"], output: "aborted" }];
+  return [item, { type, call_id: item["call_id"], output: MISSING_OUTPUT }];
+}
+
+const MISSING_OUTPUT = "aborted";
+
+/** For readers of a running turn: without the outputs that `pairToolCalls` added to its calls, which have none yet. */
+export function withoutMissingOutputs(items: readonly RawItem[]): readonly RawItem[] {
+  const begin = items.findLastIndex(({ type, role }) => type === "message" && role === "user");
+  return items.filter((item, at) => at < begin || !isOutput(item) || item["output"] !== MISSING_OUTPUT);
 }
 
 /** The type of the output item, if this item is a call. */

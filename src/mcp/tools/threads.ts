@@ -2,6 +2,7 @@ import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadActivity } from "../../agent/threadActivity.js";
 import type { ThreadId } from "../../lib/ids.js";
+import { withoutMissingOutputs } from "../../threads/items.js";
 import type { ThreadQuery, ThreadSummary } from "../../threads/store.js";
 import { type TranscriptEntry, transcriptOf, transcriptPage } from "../../threads/transcript.js";
 import { activityLine, shownActivity } from "../wording/activity.js";
@@ -110,8 +111,9 @@ async function readAnswer(
   { threadId, cursor }: { readonly threadId: ThreadId; readonly cursor: string | undefined },
 ): Promise<CallToolResult> {
   const { items } = await agent.read(ask, threadId);
-  const page = transcriptPage(transcriptOf(items), cursor);
   const activity = (await agent.activities(ask, [threadId])).get(threadId);
+  const isIdle = activity === undefined || activity.state === "idle";
+  const page = transcriptPage(transcriptOf(isIdle ? items : withoutMissingOutputs(items)), cursor);
   const lines = [
     `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity, { wholeQuestions: true })}`,
     ...page.entries.map(spoken),

@@ -85,6 +85,20 @@ describe("a call whose wait is over", () => {
       expect(valueAt(await client.call("codex", { prompt: "!say no", wait }), "isError")).toBe(true);
   });
 
+  it("leaves a command that still runs without an output in codex-threads", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    await client.untilRunning(threadId);
+    const entries = async () => valueAt(await client.call("codex-threads", { threadId }), "structuredContent.entries");
+    const begun = [
+      { from: "user", text: HELD },
+      { from: "tool", text: expect.stringContaining("until [ -e go ]") },
+    ];
+    expect(await entries()).toEqual(begun);
+    await client.call("codex-manage", { action: "stop", threadId });
+    expect(await entries()).toEqual([...begun, { from: "output", text: expect.stringContaining("aborted") }]);
+  });
+
   it("ends in the same way with codex-manage compact, whose result says what was done", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
