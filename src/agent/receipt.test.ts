@@ -74,6 +74,21 @@ it("a command that a policy refused did not run, and one that goes on has not fa
   expect(told(started, command(0), done).commands).toMatchObject({ run: 1, stillRunning: 0 });
 });
 
+it.for([
+  { type: "turnAborted", reason: "interrupted" },
+  { type: "turnFailed", message: "no such luck", info: "other" },
+] as const)("a command that had begun and not ended when the turn ended with $type ran", (end) => {
+  const begun: ThreadEvent = { type: "commandStarted", callId: "c", command: ["npm", "publish"], cwd: "/", parsed: [] };
+  expect(told(begun, end).commands).toEqual({
+    run: 1,
+    failed: 0,
+    refused: 0,
+    stillRunning: 0,
+    failures: [{ command: ["npm", "publish"] }],
+  });
+  expect(told(begun, command(0), end).commands).toMatchObject({ run: 1, failures: [] });
+});
+
 it("counts the lines of files that were patched, and leaves out patches that failed", () => {
   const { files } = told(
     patch({ "/a": { type: "add", content: "1\n2\n" }, "/d": { type: "delete", content: "1\n2\n3" } }),
@@ -156,6 +171,14 @@ describe("questions", () => {
     } satisfies ApprovalRequest,
   });
   const decided = (id: string, decision: ApprovalDecision): ThreadEvent => ({ type: "approvalDecided", id: id as ApprovalId, decision });
+
+  it("that are open when the turn is interrupted are about commands that did not run", () => {
+    const begun: ThreadEvent = { type: "commandStarted", callId: SUBJECT.callId, command: ["x"], cwd: "/", parsed: [] };
+    const end: ThreadEvent = { type: "turnAborted", reason: "interrupted" };
+    expect(told(begun, asked("q"), end).commands).toMatchObject({ run: 0, failures: [] });
+    expect(told(begun, asked("q"), decided("q", { kind: "denied" }), end).commands).toMatchObject({ run: 0, failures: [] });
+    expect(told(begun, asked("q"), decided("q", { kind: "approved" }), end).commands).toMatchObject({ run: 1 });
+  });
 
   it("are reported with decision and decider; open ones count only as asked", () => {
     const { approvals } = told(

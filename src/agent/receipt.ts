@@ -1,3 +1,4 @@
+// Long because one receipt is collected from the events of all parts of a turn.
 import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject, DecidedBy } from "../approvals/model.js";
 import type { FileChange } from "../exec/actions.js";
 import type { ChangedFile } from "../exec/changes/countedFiles.js";
@@ -15,14 +16,14 @@ export interface TurnReceipt {
   /** Undefined if the changes could not be determined in time. */
   readonly files: ChangedFiles | undefined;
   readonly commands: {
-    /** How many ended. */
+    /** How many ran, to their end or that of their turn. */
     readonly run: number;
     readonly failed: number;
     /** How many a policy refused, without asking anybody. */
     readonly refused: number;
     /** How many still ran when the turn was completed. */
     readonly stillRunning: number;
-    /** The last of the failed and refused commands. */
+    /** The last of those that failed, were refused, or had not ended with an interrupted or failed turn. */
     readonly failures: readonly FailedCommand[];
   };
   readonly approvals: {
@@ -58,7 +59,7 @@ export interface TurnReceipt {
 
 export interface FailedCommand {
   readonly command: readonly string[];
-  /** Absent for a command that was refused. */
+  /** Absent for a command that was refused or did not end. */
   readonly exitCode?: number;
   /** Why it was refused. */
   readonly refusal?: string;
@@ -80,8 +81,8 @@ const MAX_DECISIONS = 20;
 export class ReceiptCollector {
   readonly #patched = new Map<string, ChangedFile>();
   readonly #commands = { run: 0, failed: 0, refused: 0 };
-  /** The ids of commands that have not ended. */
-  readonly #runningCommands = new Set<string>();
+  /** The commands that have not ended, by their ids. */
+  readonly #runningCommands = new Map<string, readonly string[]>();
   #stillRunning = 0;
   readonly #failures: FailedCommand[] = [];
   readonly #open = new Map<ApprovalId, ApprovalRequest>();
@@ -122,7 +123,7 @@ export class ReceiptCollector {
         if (this.#notices.length < MOST_NOTICES) this.#notices.push(event.message);
         return;
       case "commandStarted":
-        this.#runningCommands.add(event.callId);
+        this.#runningCommands.set(event.callId, event.command);
         return;
       case "commandEnded":
         return this.#noteCommand(event);
@@ -146,6 +147,7 @@ export class ReceiptCollector {
       case "turnAborted":
         if (event.type === "turnFailed") this.#failedAs = event.info;
         if (event.type === "turnCompleted") this.#stillRunning = this.#runningCommands.size;
+        else this.#noteCutOff();
         this.#ended = this.#now();
         return;
       default:
@@ -207,6 +209,16 @@ export class ReceiptCollector {
     this.#commands.failed++;
     this.#noteFailure({ command, exitCode });
     if (this.#isReadOnly && READ_ONLY_DISK.test(aggregatedOutput)) this.#isWriteRefused = true;
+  }
+
+  /** Commands of a turn that ended too early to report their ends. What waits for an answer, or was denied, did not run. */
+  #noteCutOff(): void {
+    const asked = new Set([...this.#open.values()].map(({ subject }) => subject.callId));
+    for (const [callId, command] of this.#runningCommands) {
+      if (asked.has(callId) || this.#deniedCalls.has(callId)) continue;
+      this.#commands.run++;
+      this.#noteFailure({ command });
+    }
   }
 
   #noteFailure(failure: FailedCommand): void {

@@ -123,6 +123,13 @@ it("a command that was refused did not run, and one that has not ended is named 
   });
 });
 
+it("a command that was cut off with its turn is named", () => {
+  const commands = { run: 1, failed: 0, refused: 0, stillRunning: 0, failures: [{ command: ["npm", "publish"] }] };
+  const turn = { ...TURN, receipt: { ...BUSY, commands } };
+  expect(reportText(turn)).toContain("commands: 1 run, 0 failed (last: npm publish, which had not ended)");
+  expect(reportFields(turn)["commands"]).toEqual({ run: 1, failed: 0, failures: [{ command: "npm publish" }] });
+});
+
 it("findings have paths like those of files, up to a limit", () => {
   const finding = { priority: 1, title: "t", file: "/project/a.ts", lines: [1, 2], body: "b".repeat(100), confidence: null } as const;
   const receipt = { ...BUSY, findings: [finding, { ...finding, file: "/other/b.ts" }, finding] };

@@ -133,12 +133,20 @@ function commandLine({ commands: { run, failed, refused, stillRunning, failures 
     ...(stillRunning > 0 ? [`${stillRunning} still running`] : []),
   ];
   const last = failures.at(-1);
-  const how = last?.refusal === undefined ? `exit code ${last?.exitCode}` : shortReason(last.refusal);
-  return [`commands: ${counts.join(", ")}${last ? ` (last: ${visible(commandGist(last.command))}, ${how})` : ""}`];
+  return [`commands: ${counts.join(", ")}${last ? ` (last: ${visible(commandGist(last.command))}, ${failureText(last)})` : ""}`];
+}
+
+function failureText({ exitCode, refusal }: FailedCommand): string {
+  if (refusal !== undefined) return shortReason(refusal);
+  return exitCode === undefined ? "which had not ended" : `exit code ${exitCode}`;
 }
 
 function failureField({ command, exitCode, refusal }: FailedCommand): Readonly<Record<string, unknown>> {
-  return { command: visible(commandGist(command)), ...(refusal === undefined ? { exitCode } : { refusal: shortReason(refusal) }) };
+  return {
+    command: visible(commandGist(command)),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(refusal !== undefined && { refusal: shortReason(refusal) }),
+  };
 }
 
 function approvalLine({ approvals: { asked, allowed, denied, decisions } }: TurnReceipt): string[] {
