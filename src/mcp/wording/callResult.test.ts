@@ -117,6 +117,14 @@ describe("the answer to a call", () => {
     });
   });
 
+  it("whose thread is too long for the model says how to shorten it", () => {
+    const receipt = { ...CONTEXT.receipt, failedAs: "context_window_exceeded" } as const;
+    const [first] = turnResult({ status: "failed", message: "no room" }, { ...CONTEXT, receipt }).content;
+    expect(first?.text).toBe(
+      `no room\n\nThread ${THREAD} is too long for the model. codex-manage with \`compact\` shortens it; then go on with codex-reply with threadId "${THREAD}", or start over with codex.`,
+    );
+  });
+
   it("whose turn was interrupted is an error that says how to continue", () => {
     const [first] = turnResult({ status: "interrupted" }, CONTEXT).content;
     expect(first?.text).toBe(

@@ -243,7 +243,9 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent }: ResultC
         ? `The agent ended without a message. Ask what it did with ${goOn}.`
         : undefined;
     case "failed":
-      return `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
+      return receipt.failedAs === "context_window_exceeded"
+        ? `Thread ${threadId} is too long for the model. codex-manage with \`compact\` shortens it; then go on with ${goOn}, or start over with codex.`
+        : `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
     case "interrupted":
       return `Thread ${threadId} keeps what it has done. Go on with ${goOn}.`;
   }
