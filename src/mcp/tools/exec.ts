@@ -1,5 +1,6 @@
 import { SANDBOX_MODES } from "../../exec/policies.js";
 import type { OneOffResult } from "../../threads/engineServices.js";
+import { CHARACTERS_PER_TOKEN, withinRoom } from "../wording/answerBudget.js";
 import { answer } from "../wording/callResult.js";
 import { arg, defineTool } from "./tool.js";
 
@@ -26,12 +27,22 @@ export const execTool = defineTool({
   order: 20,
   answers: "exit code, stdout and stderr; 124 after a timeout",
   example: { command: ["ls", "-l"], cwd: ".", sandbox: "read-only", timeoutMs: 5_000 },
-  async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask }) {
-    const result = await agent.run(ask, { argv: command, timeoutMs, ...asked });
-    const { exitCode, stdout, stderr } = result;
-    return answer(asInTerminal(result), { exitCode, stdout, stderr });
+  async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask, resultTokens }) {
+    const ended = await agent.run(ask, { argv: command, timeoutMs, ...asked });
+    const result = { exitCode: ended.exitCode, ...shortened(ended, resultTokens * CHARACTERS_PER_TOKEN) };
+    return answer(asInTerminal(result), result);
   },
 });
+
+type Streams = Pick<OneOffResult, "stdout" | "stderr">;
+
+const THE_REST = "To see them, let the command write to a file or print less.";
+
+/** A stream gets what the other does not need, and at least half. */
+function shortened({ stdout, stderr }: Streams, room: number): Streams {
+  const roomBeside = (other: string) => Math.max(room / 2, room - other.length);
+  return { stdout: withinRoom(stdout, roomBeside(stderr), THE_REST), stderr: withinRoom(stderr, roomBeside(stdout), THE_REST) };
+}
 
 function asInTerminal({ exitCode, stdout, stderr }: OneOffResult): string {
   const output = [stdout, stderr].map((stream) => stream.trimEnd()).filter((stream) => stream !== "");

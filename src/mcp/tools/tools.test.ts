@@ -129,6 +129,8 @@ describe("the threads", () => {
   });
 });
 
+const LONG_OUTPUT = `first ${"x".repeat(1_000_000)} last`;
+
 describe("a command", () => {
   it("runs with a new thread's settings, and reports its end for people and programs", async () => {
     await using stage = new OwnToolsStage();
@@ -156,6 +158,23 @@ describe("a command", () => {
     await using stage = new OwnToolsStage();
     stage.services.result = result;
     expect(await stage.call("codex-exec", { command: ["x"] })).toEqual(told(text, result));
+  });
+
+  it.for([
+    ["stdout", { stdout: LONG_OUTPUT, stderr: "" }],
+    ["stderr", { stdout: "", stderr: LONG_OUTPUT }],
+    ["both", { stdout: LONG_OUTPUT, stderr: LONG_OUTPUT }],
+  ] as const)("whose output is long (%s) keeps the beginning and the end, within the budget of results", async ([, streams]) => {
+    await using stage = new OwnToolsStage({ resultTokens: 1_000 });
+    stage.services.result = { exitCode: 0, ...streams };
+    const { content, structuredContent } = await stage.call("codex-exec", { command: ["x"] });
+    expect(JSON.stringify(structuredContent).length).toBeLessThanOrEqual(1_000 * 4 + 100);
+    expect(String(content[0]?.text).length).toBeLessThanOrEqual(1_000 * 4);
+    for (const name of ["stdout", "stderr"] as const)
+      if (streams[name] !== "")
+        expect(structuredContent?.[name]).toMatch(
+          /^first x+\n\n\[… \d+ of 1000011 characters are left out here\. To see them, .*\. …\]\n\nx+ last$/,
+        );
   });
 
   it("above its caller's ceiling does not run", async () => {

@@ -22,14 +22,18 @@ export interface AnswerBudget {
 /** Shortens a long answer to its beginning and end, and says how much is missing and where to find it. */
 export function withinBudget(answer: string, { tokens, spentCharacters, threadId }: AnswerBudget): string {
   const room = Math.max(tokens * CHARACTERS_PER_TOKEN - spentCharacters, 0);
-  if (answer.length <= room) return answer;
-  const gap = (omitted: number) =>
-    `[… ${omitted} of ${answer.length} characters are left out here. codex-threads with action "read" and threadId "${threadId}" gives all of them. …]`;
-  const kept = room - gap(answer.length).length - 2 * SEPARATOR.length;
-  if (kept < SMALLEST_REST) return gap(answer.length);
-  const head = headOf(answer, Math.ceil(kept / 2));
-  const tail = tailOf(answer, Math.floor(kept / 2));
-  return [head, gap(answer.length - head.length - tail.length), tail].join(SEPARATOR);
+  return withinRoom(answer, room, `codex-threads with action "read" and threadId "${threadId}" gives all of them.`);
+}
+
+/** The same with a number of characters. `advice` says how to get the rest. */
+export function withinRoom(text: string, room: number, advice: string): string {
+  if (text.length <= room) return text;
+  const gap = (omitted: number) => `[… ${omitted} of ${text.length} characters are left out here. ${advice} …]`;
+  const kept = room - gap(text.length).length - 2 * SEPARATOR.length;
+  if (kept < SMALLEST_REST) return gap(text.length);
+  const head = headOf(text, Math.ceil(kept / 2));
+  const tail = tailOf(text, Math.floor(kept / 2));
+  return [head, gap(text.length - head.length - tail.length), tail].join(SEPARATOR);
 }
 
 const SEPARATOR = "\n\n";

@@ -27,6 +27,8 @@ export interface StageOptions extends Partial<Pick<AgentParts, "checkCommand" | 
   readonly engine?: Engine;
   readonly desk?: ApprovalDesk;
   readonly limitsOf?: (caller: Caller) => TurnLimits;
+  /** As `mcp_server.result_tokens`. */
+  readonly resultTokens?: number;
 }
 
 const NO_LIMITS: TurnLimits = { check: () => {}, confinement: undefined, reach: { folders: undefined } };
@@ -49,6 +51,7 @@ export class OwnToolsStage implements AsyncDisposable {
     engine: given,
     desk = new MemoryApprovalDesk(),
     limitsOf = () => NO_LIMITS,
+    resultTokens,
     ...parts
   }: StageOptions = {}) {
     this.desk = desk;
@@ -90,6 +93,7 @@ export class OwnToolsStage implements AsyncDisposable {
     this.#tools = new Tools({
       tools: toolsOf(["codex", "extras"]),
       objection,
+      resultTokens,
       open: async () => this.opened,
     });
   }
