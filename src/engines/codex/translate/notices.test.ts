@@ -87,6 +87,16 @@ it("a warning that comes with every turn is shown once on a thread", () => {
   expect([shownAs([told, told], { memory }), shownAs([told], { memory })]).toEqual([[{ type: "warning", message: "unknown model" }], []]);
 });
 
+const IGNORED = "Codex is ignoring settings: unrecognized configuration setting. Check for typos or deprecated settings.";
+
+it.for([
+  ["our own table", ["user (/h/config.toml): `mcp_server` is ignored.", "session-flags: `mcp_server.wait_seconds` is ignored."], false],
+  ["another setting too", ["user (/h/config.toml): `mcp_server` is ignored.", "user (/h/config.toml): `mcp_serverr` is ignored."], true],
+] as const)("a warning that Codex does not know %s is shown: %j", ([, settings, isShown]) => {
+  const message = [IGNORED, ...settings].join("\n  ");
+  expect(shownAs([["warning", { message }]])).toEqual(isShown ? [{ type: "warning", message }] : []);
+});
+
 const WARNINGS: readonly (readonly [Told, string])[] = [
   [["guardianWarning", { message: "careful" }], "careful"],
   [["configWarning", { summary: "1 key ignored.", details: "typo?", path: "/h/config.toml" }], "1 key ignored. typo? (/h/config.toml)"],

@@ -20,7 +20,10 @@ export const errorNotice: Translation = ({ error, willRetry }, turn) => {
   return [{ type: "modelRetry", attempt: Number(attempt), limit: Number(limit), cause }];
 };
 
-export const warning: Translation = ({ message }, { memory }) => warningOnce(nonEmptyText(message), memory);
+export const warning: Translation = ({ message }, { memory }) => {
+  const text = nonEmptyText(message);
+  return text !== undefined && isAboutOurTable(text) ? [] : warningOnce(text, memory);
+};
 
 export const configWarning: Translation = ({ summary, details, path }, { memory }) => {
   const place = nonEmptyText(path) === undefined ? undefined : `(${asText(path)})`;
@@ -63,6 +66,16 @@ export const strictReviewRequired: Translation = () => note("Everything that run
 
 export const oauthCompleted: Translation = ({ name, success, error }: Fields) =>
   note(success === true ? `Logged in to the MCP server ${asText(name)}` : `No login to the MCP server ${asText(name)}${inBrackets(error)}`);
+
+/** Codex 0.166 names the settings that it does not know, one a line. The table `mcp_server` is ours, in config.toml too. */
+function isAboutOurTable(text: string): boolean {
+  const [first = "", ...named] = text.trim().split("\n");
+  return (
+    /unrecognized configuration setting/.test(first) &&
+    named.length > 0 &&
+    named.every((line) => /`mcp_server(\.[^`]*)?` is ignored/.test(line))
+  );
+}
 
 /** Without a network the same error is repeated many times; a turn shows consecutive repetitions once. */
 function failureOnce(message: string, turn: TurnState): ThreadEvent[] {

@@ -38,6 +38,7 @@ describe("a thread", () => {
         model_verbosity: "low",
         tools: { web_search: true },
         features: { multi_agent: true },
+        mcp_server: { wait_seconds: 30 },
       },
     });
     expect(threadStartParams(settings, { rawEvents: true, guard: guardIn("/ws") })).toEqual({

@@ -86,12 +86,13 @@ function threadParams(settings: ThreadSettings, { loadIn, profiles, config }: Th
   };
 }
 
-/** Passed as separate parameters, or already resolved into them. */
+/** Passed as separate parameters, already resolved into them, or ours alone. */
 const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
   "approval_policy",
   "approvals_reviewer",
   "developer_instructions",
   "experimental_compact_prompt_file",
+  "mcp_server",
   "model",
   "model_instructions_file",
   "model_provider",
