@@ -130,6 +130,7 @@ describe("tokens", () => {
     rateLimits: NO_RATE_LIMITS,
   });
   const NONE: ThreadEvent = { type: "tokenCount", usage: null, rateLimits: NO_RATE_LIMITS };
+  const DONE: ThreadEvent = { type: "turnCompleted", lastMessage: null };
   const totals = ({ usage }: TurnReceipt) => usage && [usage.turn.total_tokens, usage.thread.total_tokens];
   const REVIEWING: ThreadEvent = { type: "reviewStarted", target: { type: "uncommittedChanges" }, hint: "" };
   const user: ThreadEvent = { type: "rawItem", item: { type: "message", role: "user", content: [] } };
@@ -142,6 +143,8 @@ describe("tokens", () => {
     ["of a review are those of its turn, although no message is shown", [user, REVIEWING, counted(30, 30), counted(80, 50)], [80, 80]],
     ["of a review on an older thread are those of the review alone", [user, REVIEWING, counted(100, 0), counted(130, 30)], [30, 130]],
     ["of a turn without a message count if the thread had none before", [user, NONE, counted(15, 15)], [15, 15]],
+    ["of a turn without a message are the only ones reported in it", [user, counted(100, 15), DONE], [15, 100]],
+    ["of a turn without a message are those reported last", [user, counted(85, 40), counted(100, 15), DONE], [15, 100]],
     ["are left out if none were reported", [SAID, NONE], undefined],
   ] as const)("%s", ([, events, expected]) => {
     expect(totals(told(...events))).toEqual(expected);

@@ -1,6 +1,6 @@
 import type { ModelPrice } from "../config/resolve.js";
 import type { ThreadEvent } from "../threads/events.js";
-import type { TokenUsage, TokenUsageInfo } from "../threads/usage.js";
+import { addUsage, NO_USAGE, type TokenUsage, type TokenUsageInfo } from "../threads/usage.js";
 
 /**
  * Sums the usage of a turn's requests. Engines report the thread's total and the last request. A report that comes before the model has
@@ -11,6 +11,7 @@ export class UsageOfTurn {
   /** The total of the report before. */
   #usedBefore: TokenUsage | undefined;
   #latest: TokenUsageInfo | undefined;
+  #reports = 0;
   #turn: TokenUsage | undefined;
 
   observe(event: ThreadEvent): void {
@@ -36,7 +37,11 @@ export class UsageOfTurn {
         return;
       case "tokenCount":
         if (event.usage) this.#count(event.usage);
-        else this.#usedBefore ??= NO_TOKENS;
+        else this.#usedBefore ??= NO_USAGE;
+        return;
+      case "turnCompleted":
+        // The only report of a turn that the model completed without a word is its own.
+        if (this.#reports === 1) this.#turn ??= this.#latest?.last_token_usage;
         return;
       default:
     }
@@ -44,15 +49,16 @@ export class UsageOfTurn {
 
   total(): { readonly turn: TokenUsage; readonly thread: TokenUsage } | undefined {
     if (!this.#latest) return undefined;
-    return { turn: this.#turn ?? NO_TOKENS, thread: this.#latest.total_token_usage };
+    return { turn: this.#turn ?? NO_USAGE, thread: this.#latest.total_token_usage };
   }
 
   #count(usage: TokenUsageInfo): void {
     const before = this.#usedBefore;
     this.#latest = usage;
+    this.#reports++;
     const { total_token_usage: total, last_token_usage: last } = usage;
     this.#usedBefore = total;
-    if (before) this.#turn = sum(this.#turn ?? NO_TOKENS, difference(total, before));
+    if (before) this.#turn = addUsage(this.#turn ?? NO_USAGE, difference(total, before));
     else if (this.#hasAnswered) this.#turn = last;
   }
 }
@@ -65,22 +71,13 @@ export function costOf({ input_tokens, cached_input_tokens, output_tokens }: Tok
   return (fresh * price.input + cached_input_tokens * price.cachedInput + output_tokens * price.output) / MILLION;
 }
 
-const NO_TOKENS: TokenUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: 0 };
-
-function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
-  return combined(one, other, (a, b) => a + b);
-}
-
 function difference(one: TokenUsage, other: TokenUsage): TokenUsage {
-  return combined(one, other, (a, b) => Math.max(a - b, 0));
-}
-
-function combined(one: TokenUsage, other: TokenUsage, combine: (a: number, b: number) => number): TokenUsage {
+  const beyond = (a: number, b: number) => Math.max(a - b, 0);
   return {
-    input_tokens: combine(one.input_tokens, other.input_tokens),
-    cached_input_tokens: combine(one.cached_input_tokens, other.cached_input_tokens),
-    output_tokens: combine(one.output_tokens, other.output_tokens),
-    reasoning_output_tokens: combine(one.reasoning_output_tokens, other.reasoning_output_tokens),
-    total_tokens: combine(one.total_tokens, other.total_tokens),
+    input_tokens: beyond(one.input_tokens, other.input_tokens),
+    cached_input_tokens: beyond(one.cached_input_tokens, other.cached_input_tokens),
+    output_tokens: beyond(one.output_tokens, other.output_tokens),
+    reasoning_output_tokens: beyond(one.reasoning_output_tokens, other.reasoning_output_tokens),
+    total_tokens: beyond(one.total_tokens, other.total_tokens),
   };
 }

@@ -3,7 +3,7 @@ import type { ThreadId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Item, RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
-import { NO_RATE_LIMITS, type RateLimits, type TokenUsage, type TokenUsageInfo } from "../../threads/usage.js";
+import { addUsage, NO_RATE_LIMITS, NO_USAGE, type RateLimits, type TokenUsage, type TokenUsageInfo } from "../../threads/usage.js";
 import { BASE_INSTRUCTIONS } from "./instructions.js";
 import type { ModelClient, ModelFailure } from "./model/client.js";
 import { History, message } from "./model/items.js";
@@ -11,8 +11,6 @@ import type { ModelChoice } from "./model/modelChoice.js";
 import { compactionLimit, effortOnTheWire, traitsOf, usableWindow } from "./model/modelTraits.js";
 import type { ThreadTools } from "./threadTools.js";
 import type { Declaration } from "./tools/tool.js";
-
-const NO_USAGE: TokenUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: 0 };
 
 export interface ConversationParts {
   readonly threadId: ThreadId;
@@ -167,16 +165,6 @@ export class Conversation {
   #setUsage(total: TokenUsage, last: TokenUsage): void {
     this.#usage = { total_token_usage: total, last_token_usage: last, model_context_window: this.contextWindow };
   }
-}
-
-function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
-  return {
-    input_tokens: a.input_tokens + b.input_tokens,
-    cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
-    output_tokens: a.output_tokens + b.output_tokens,
-    reasoning_output_tokens: a.reasoning_output_tokens + b.reasoning_output_tokens,
-    total_tokens: a.total_tokens + b.total_tokens,
-  };
 }
 
 /** Everything of a model request except the conversation, as JSON text that is built once per thread. */

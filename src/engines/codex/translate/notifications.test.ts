@@ -77,6 +77,33 @@ it("plan and diff are passed on in the words of 0.92.0", () => {
   ]);
 });
 
+describe("the tokens of a reviewer", () => {
+  const response = (totalTokens: number): Told => ["rawResponse/completed", { usage: { ...COUNTS, totalTokens } }];
+  const reviewing: Told = ["item/completed", { item: { type: "enteredReviewMode", id: "r", review: "the changes" } }];
+  const totals = (told: readonly Told[]) =>
+    shownAs(told).flatMap((event) => {
+      const { usage } = event.type === "tokenCount" ? event : {};
+      return usage ? [[usage.last_token_usage.total_tokens, usage.total_token_usage.total_tokens]] : [];
+    });
+
+  it("are added up from its responses, beyond what the thread has used", () => {
+    expect(totals([reviewing, response(20), response(30)])).toEqual([
+      [20, 20],
+      [30, 50],
+    ]);
+    const thread = COUNTS.totalTokens;
+    expect(totals([COUNTED, reviewing, response(20)])).toEqual([
+      [thread, thread],
+      [20, thread + 20],
+    ]);
+  });
+
+  it("are those of the thread outside of reviews, and none where the provider reports none", () => {
+    expect(totals([response(20), COUNTED])).toHaveLength(1);
+    expect(totals([reviewing, ["rawResponse/completed", { usage: null }]])).toEqual([]);
+  });
+});
+
 describe("the start of MCP servers", () => {
   const status = (name: string, state: string, error: string | null = null): Told => [
     "mcpServer/startupStatus/updated",

@@ -1,6 +1,6 @@
-import type { Fields } from "../../../lib/fields.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
 import type { PlanStep } from "../../../threads/items.js";
-import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
+import { addUsage, type RateLimits, type RateLimitWindow, type TokenUsage, type TokenUsageInfo } from "../../../threads/usage.js";
 import { asFields, asList, asNumber, asText, nonEmptyText } from "../appServer/read.js";
 import { forgetCutAnswer, itemCompleted, itemStarted } from "./items.js";
 import {
@@ -44,6 +44,16 @@ const planUpdated: Translation = ({ explanation, plan }) => [
 const usageUpdated: Translation = ({ tokenUsage }, { memory }) => {
   const usage = tokenUsageInfo(asFields(tokenUsage));
   memory.contextWindow = usage.model_context_window ?? memory.contextWindow;
+  memory.used = usage.total_token_usage;
+  return [{ type: "tokenCount", usage, rateLimits: memory.rateLimits }];
+};
+
+/** Codex reports the usage of a thread, but not that of a reviewer, whose responses are all it tells. */
+const responseCompleted: Translation = ({ usage: reported }, { memory, review }) => {
+  if (!review || !isFields(reported)) return [];
+  const last = tokenCounts(reported);
+  memory.used = addUsage(memory.used, last);
+  const usage = { total_token_usage: memory.used, last_token_usage: last, model_context_window: memory.contextWindow };
   return [{ type: "tokenCount", usage, rateLimits: memory.rateLimits }];
 };
 
@@ -151,7 +161,7 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
   ["item/autoApprovalReview/completed", autoReviewCompleted],
   ["autoApprovalReview/strictReviewRequired", strictReviewRequired],
   ["rawResponseItem/completed", rawItemCompleted],
-  ["rawResponse/completed", { ignored: "the same usage comes as the thread's" }],
+  ["rawResponse/completed", responseCompleted],
   ["serverRequest/resolved", { ignored: "withdraws a question, which the engine does itself" }],
 
   ["error", failed],

@@ -1,7 +1,7 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { McpServerStatus } from "../../../threads/items.js";
-import { NO_RATE_LIMITS, type RateLimits } from "../../../threads/usage.js";
+import { NO_RATE_LIMITS, NO_USAGE, type RateLimits, type TokenUsage } from "../../../threads/usage.js";
 import { asText, nonEmptyText } from "../appServer/read.js";
 
 /** Notifications that matter while no turn runs. */
@@ -32,6 +32,8 @@ export class ThreadMemory {
   readonly mcp = new McpStartup();
   contextWindow: number | null = null;
   rateLimits: RateLimits = NO_RATE_LIMITS;
+  /** What the thread has used, as far as it was reported. */
+  used: TokenUsage = NO_USAGE;
   readonly #told = new Set<string>();
   readonly #finishedTurns = new Set<string>();
   #kept: Notification[] = [];
