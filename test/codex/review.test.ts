@@ -22,11 +22,14 @@ const REVIEW = {
 };
 
 it.for(await publishedCases())(
-  "the findings of a review by Codex $version with $family are data",
+  "the findings of a review by Codex $version with $family are data, its tokens are counted, and our own settings are no concern of Codex",
   { timeout: 90_000 },
   async ({ program, model: named }) => {
     await using model = await startResponsesServer();
-    await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: configNaming(named, model.url) });
+    await using server = await startServer({
+      args: ["--engine", "codex", "--codex-bin", program, "--wait", "600"],
+      config: configNaming(named, model.url),
+    });
     await server.initialize();
     const result = await server.call("codex-review", { target: "custom", instructions: `!say ${JSON.stringify(REVIEW)}` }).result();
     expect(valueAt(result, "structuredContent.findings")).toEqual([
@@ -40,5 +43,7 @@ it.for(await publishedCases())(
       },
     ]);
     expect(valueAt(result, "content.0.text")).toMatch(/^Breaks the build\.\n/);
+    expect(valueAt(result, "structuredContent.usage.turn.total")).toBe(15);
+    expect(JSON.stringify(result)).not.toContain("mcp_server");
   },
 );
