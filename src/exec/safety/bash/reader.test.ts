@@ -45,6 +45,11 @@ describe("the grammar is loaded unless every word is plain", () => {
     [["bash", "-lc", "export A"], "grammar"],
     [["bash", "-lc", "bash -c if"], "grammar"],
     [["env", "bash", "-c", "rm $x"], "grammar"],
+    [["bash", "-lc", "sleep 5"], "words"],
+    [["bash", "-lc", ":"], "grammar"],
+    [["bash", "-lc", "7z x a.7z"], "grammar"],
+    [["env", "bash", "-c", ":"], "grammar"],
+    [["bash", "-lc", "env bash -c 7z"], "grammar"],
     [["bash", "-lc", ""], "grammar"],
     [["bash", "-lc", "x".repeat(10_001)], "grammar"],
   ])("%j", async (argv, expected) => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Node, Parser, Tree } from "web-tree-sitter";
 import { tuneForGrammar } from "../../../platform/v8.js";
 import { type HeredocPatch, mentionedCommands, PATCH_PROGRAMS, type PlainCommand, patchHeredoc, plainCommands } from "./syntaxTree.js";
-import { shellScript } from "./words.js";
+import { anyShellScript, runsScripts, shellScript } from "./words.js";
 
 /** Parses bash scripts without running them. */
 export interface BashReader {
@@ -37,10 +37,21 @@ const SPECIAL_WORDS = new Set(
 );
 
 const LONGEST_PLAIN_SCRIPT = 10_000;
+const MOST_SHELLS = 10;
 
 /** Whether every script in this call, at any depth, is a single command in plain words. */
 function areUnmistakable(argv: readonly string[]): boolean {
-  return argv.every(arePlainWords);
+  return argv.every(arePlainWords) && [argv, ...argv.map((text) => text.split(" "))].every(scriptsBeginWithPrograms);
+}
+
+/** The script of a shell that stands anywhere in the words can be read without the grammar. `7z` and `:` begin scripts that cannot. */
+function scriptsBeginWithPrograms(words: readonly string[]): boolean {
+  const shells = words.flatMap((word, at) => (runsScripts(word) ? at : []));
+  if (shells.length > MOST_SHELLS) return false;
+  return shells.every((at) => {
+    const script = anyShellScript(words.slice(at));
+    return script === undefined || isUnmistakable(script);
+  });
 }
 
 function arePlainWords(text: string): boolean {
