@@ -188,6 +188,14 @@ describe("an idle thread", () => {
     expect(store.sought).toEqual([first]);
   });
 
+  it("stays in memory until its first turn, however many are opened at the same moment", async () => {
+    await using scene = new Scene();
+    const started = await Promise.allSettled(Array.from({ length: 300 }, (_, n) => scene.start(`thread ${n}`)));
+    expect(started.filter(({ status }) => status === "rejected")).toEqual([]);
+    const outcomes = await Promise.all(started.map((start) => (start.status === "fulfilled" ? start.value.outcome : undefined)));
+    expect(outcomes).toEqual(Array.from({ length: 300 }, (_, n) => completed(`thread ${n}`)));
+  });
+
   it("can be archived once its turn has ended, and cannot be used meanwhile", async () => {
     const store = new WatchedStore();
     await using scene = new Scene(store);

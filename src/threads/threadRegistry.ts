@@ -91,12 +91,12 @@ export class ThreadRegistry {
 
   /** Opens a thread and begins its first turn. */
   async start(settings: ThreadSettings, input: FirstTurnRequest, turnId: TurnId): Promise<Turn> {
-    return (await this.#openNew(settings, input)).begin(input, turnId);
+    return this.#openNew(settings, input, (thread) => thread.begin(input, turnId));
   }
 
   /** Opens a thread without a turn, and records it. */
   async open(settings: ThreadSettings, request: NewThreadRequest): Promise<OpenThread> {
-    const thread = await this.#openNew(settings, request);
+    const thread = await this.#openNew(settings, request, (opened) => opened);
     try {
       await thread.introduce();
     } catch (error) {
@@ -126,7 +126,8 @@ export class ThreadRegistry {
     return this.#options.store.shownOn(id);
   }
 
-  async #openNew(settings: ThreadSettings, request: NewThreadRequest): Promise<Thread> {
+  /** `use` is called before anything else can happen: a thread without a turn may have to leave memory for another one. */
+  async #openNew<Result>(settings: ThreadSettings, request: NewThreadRequest, use: (thread: Thread) => Result): Promise<Result> {
     const { engine, store } = this.#options;
     const { limits, opened } = request;
     const opening = { id: newThreadId(), settings };
@@ -146,7 +147,7 @@ export class ThreadRegistry {
       this.#retire(engineThread);
       throw error;
     }
-    return this.#keep({ ...kept, engineThread }, "new");
+    return use(this.#keep({ ...kept, engineThread }, "new"));
   }
 
   /** A further turn on a thread, loaded or stored. Throws `ThreadNotFound`. */
