@@ -110,4 +110,46 @@ describe("checkConfig", () => {
     });
     expect(() => checkConfig({ model: 5 }, { partial: true })).toThrow(ConfigInvalid);
   });
+
+  it.each([
+    [
+      { file_opener: "emacs" },
+      "unknown variant `emacs`, expected one of `vscode`, `vscode-insiders`, `windsurf`, `cursor`, `none`\nin `file_opener`\n",
+    ],
+    [{ file_opener: 5 }, "invalid type: unit variant, expected string only\nin `file_opener`\n"],
+    [{ tui: 5 }, "invalid type: integer `5`, expected struct Tui\nin `tui`\n"],
+    [{ tui: { animations: "yes" } }, 'invalid type: string "yes", expected a boolean\nin `tui.animations`\n'],
+    [{ tui: { notifications: [1] } }, "data did not match any variant of untagged enum Notifications\nin `tui.notifications`\n"],
+    [{ notice: [] }, "invalid length 0, expected struct Notice with 6 elements\nin `notice`\n"],
+    [{ analytics: [] }, "invalid length 0, expected struct AnalyticsConfigToml with 1 element\nin `analytics`\n"],
+    [{ features: [] }, "invalid type: sequence, expected struct FeaturesToml\nin `features`\n"],
+    [{ features: { unknown: 1 } }, "invalid type: integer `1`, expected a boolean\nin `features`\n"],
+    [{ profiles: { p: { analytics: 5 } } }, "invalid type: integer `5`, expected struct AnalyticsConfigToml\nin `profiles.p.analytics`\n"],
+    [{ skills: { config: [5] } }, "invalid type: integer `5`, expected struct SkillConfig\nin `skills.config`\n"],
+    [{ skills: { config: [{ path: "/a" }] } }, "missing field `enabled`\nin `skills.config`\n"],
+    [{ otel: { exporter: "otlp-http" } }, "invalid type: unit variant, expected struct variant\nin `otel.exporter`\n"],
+    [{ project_root_markers: ".git" }, "project_root_markers must be an array of strings"],
+    [{ approval_policy: {} }, "wanted exactly 1 element, found 0 elements\nin `approval_policy`\n"],
+    [{ approval_policy: { never: {}, untrusted: {} } }, "wanted exactly 1 element, more than 1 element\nin `approval_policy`\n"],
+    [{ approval_policy: { never: { a: 1 } } }, "expected empty table\nin `approval_policy`\n"],
+    [{ approval_policy: { never: [1] } }, "expected empty array\nin `approval_policy`\n"],
+    [{ approval_policy: { never: "a b" } }, "expected table, found string\nin `approval_policy`\n"],
+    [{ model_reasoning_effort: { low: 1 } }, "expected table, found integer\nin `model_reasoning_effort`\n"],
+  ])("refuses %j in a call as recorded", (tree, message) => {
+    expect(() => checkConfig(tree, { partial: true, asRecorded: true })).toThrow(
+      expect.objectContaining({ name: "ConfigInvalid", message }),
+    );
+  });
+
+  it.each([
+    { tui: [] },
+    { tui: { notifications: ["a"], theme: "dark" } },
+    { otel: { exporter: { "otlp-http": { endpoint: "http://localhost" } } } },
+    { model_reasoning_effort: "max" },
+    { approval_policy: { never: {} }, sandbox_mode: { "read-only": [] } },
+  ])("accepts %j in a call as recorded", (tree) => {
+    expect(checkConfig(tree, { partial: true, asRecorded: true })).toEqual({
+      unknownKeys: tree.tui && "theme" in tree.tui ? ["tui.theme"] : [],
+    });
+  });
 });

@@ -2,8 +2,9 @@ import path from "node:path";
 import { assertNever } from "../lib/assertNever.js";
 import { alternatives, isWholeNumber, unexpected } from "../lib/complaints.js";
 import { ConfigInvalid } from "./errors.js";
+import { RECORDED_SCHEMA } from "./schema/recorded.js";
 import { CONFIG_SCHEMA } from "./schema/schema.js";
-import type { ConfigTree, ConfigType, IntegerWidth, TableType } from "./schema/settingTypes.js";
+import type { Choice, ConfigTree, ConfigType, IntegerWidth, TableType } from "./schema/settingTypes.js";
 import { isTree } from "./tree.js";
 
 /**
@@ -16,7 +17,8 @@ export function checkConfig(
   { partial = false, asRecorded = false }: { partial?: boolean; asRecorded?: boolean } = {},
 ): { unknownKeys: string[] } {
   const unknownKeys: string[] = [];
-  checkTable(tree, CONFIG_SCHEMA, { path: [], partial, asRecorded, unknownKeys });
+  if (asRecorded) checkRootMarkers(tree);
+  checkTable(tree, asRecorded ? RECORDED_SCHEMA : CONFIG_SCHEMA, { path: [], partial, asRecorded, unknownKeys });
   return { unknownKeys };
 }
 
@@ -31,8 +33,9 @@ interface Spot {
 function checkTable(tree: ConfigTree, type: TableType, spot: Spot): void {
   for (const [key, value] of Object.entries(tree)) {
     const setting = Object.hasOwn(type.fields, key) ? type.fields[key] : undefined;
+    const known = setting?.type ?? type.others;
     // Codex parses the features as a whole, so its error is about the whole table.
-    if (setting) checkValue(value, setting.type, isFeatures(spot) ? spot : below(spot, key));
+    if (known) checkValue(value, known, isFeatures(spot) ? spot : below(spot, key));
     else spot.unknownKeys.push(nameOf(below(spot, key)));
   }
   if (!spot.partial) checkWhole(tree, type, spot);
@@ -47,11 +50,14 @@ function checkWhole(tree: ConfigTree, type: TableType, spot: Spot): void {
 
 function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
   switch (type.kind) {
-    case "anything":
+    case "anything": {
+      const problem = type.rule?.(value);
+      if (problem !== undefined) throw invalidAt(spot, problem);
       break;
+    }
     case "text":
-      if (typeof value === "string") break;
-      throw isRecordedChoice(spot) && !isTree(value) ? noVariant(spot) : wrongType(value, "a string", spot);
+      if (typeof value !== "string") throw wrongType(value, "a string", spot);
+      break;
     case "path":
       if (typeof value !== "string") throw wrongType(value, spot.asRecorded ? "path string" : "a string", spot);
       if (takesNoRelativePath(spot) && !path.isAbsolute(value)) throw invalidAt(spot, "AbsolutePathBuf deserialized without a base path");
@@ -60,7 +66,7 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
       if (typeof value !== "boolean") throw wrongType(value, "a boolean", spot);
       break;
     case "choice":
-      checkChoice(value, type.values, spot);
+      checkChoice(value, type, spot);
       break;
     case "integer":
       checkInteger(value, type, spot);
@@ -71,37 +77,77 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
       break;
     case "list":
       if (!Array.isArray(value)) throw wrongType(value, "a sequence", spot);
-      for (const entry of value) checkValue(entry, type.of, spot);
+      // Lists are replaced, not merged: their entries are whole.
+      for (const entry of value) checkValue(entry, type.of, { ...spot, partial: false });
       break;
     case "map":
       if (!isTree(value)) throw wrongType(value, mapName(spot), spot);
       for (const [key, entry] of Object.entries(value)) checkValue(entry, type.of, below(spot, key));
       break;
     case "table":
-      if (!isTree(value)) throw wrongType(value, mapName(spot), spot);
-      checkTable(value, type, spot);
+      if (Array.isArray(value) && value.length === 0 && spot.asRecorded) checkEmptySequence(spot);
+      else if (!isTree(value)) throw wrongType(value, mapName(spot), spot);
+      else checkTable(value, type, spot);
       break;
     default:
       assertNever(type);
   }
 }
 
-/** The names of Codex's types in its error messages, by the path of the table. */
-const RECORDED_STRUCTS: Readonly<Record<string, string>> = {
-  features: "FeaturesToml",
-  history: "History",
-  "mcp_servers.*": "RawMcpServerConfig",
-  "model_providers.*": "ModelProviderInfo",
-  "profiles.*": "ConfigProfile",
-  "projects.*": "ProjectConfig",
-  sandbox_workspace_write: "SandboxWorkspaceWrite",
-  shell_environment_policy: "ShellEnvironmentPolicyToml",
-  tools: "ToolsToml",
+interface RecordedStruct {
+  readonly name: string;
+  /** How many fields its parser wants in a sequence; 0 if each has a default. */
+  readonly fields?: number;
+}
+
+/** Codex's types, which its error messages name, by the path of the table. */
+const RECORDED_STRUCTS: Readonly<Record<string, RecordedStruct>> = {
+  agents: { name: "AgentsToml", fields: 1 },
+  analytics: { name: "AnalyticsConfigToml", fields: 1 },
+  features: { name: "FeaturesToml" },
+  feedback: { name: "FeedbackConfigToml", fields: 1 },
+  ghost_snapshot: { name: "GhostSnapshotToml", fields: 3 },
+  history: { name: "History", fields: 2 },
+  "mcp_servers.*": { name: "RawMcpServerConfig", fields: 17 },
+  "model_providers.*": { name: "ModelProviderInfo", fields: 13 },
+  notice: { name: "Notice", fields: 6 },
+  otel: { name: "OtelConfigToml", fields: 4 },
+  "profiles.*": { name: "ConfigProfile", fields: 21 },
+  "projects.*": { name: "ProjectConfig", fields: 1 },
+  sandbox_workspace_write: { name: "SandboxWorkspaceWrite", fields: 0 },
+  shell_environment_policy: { name: "ShellEnvironmentPolicyToml", fields: 6 },
+  skills: { name: "SkillsConfig", fields: 0 },
+  "skills.config": { name: "SkillConfig", fields: 2 },
+  tools: { name: "ToolsToml", fields: 0 },
+  tui: { name: "Tui", fields: 0 },
 };
 
-function mapName({ path: [table = "", ...deeper], asRecorded }: Spot): string {
-  const struct = asRecorded ? RECORDED_STRUCTS[[table, ...deeper.map(() => "*")].join(".")] : undefined;
-  return struct === undefined ? "a map" : `struct ${struct}`;
+const MAPS = ["mcp_servers", "model_providers", "profiles", "projects"];
+
+function recordedStruct({ path: place, asRecorded }: Spot): RecordedStruct | undefined {
+  if (!asRecorded) return undefined;
+  const [table = "", name, ...inside] = place;
+  if (table === "profiles" && inside.length > 0) return RECORDED_STRUCTS[inside.join(".")];
+  return RECORDED_STRUCTS[name !== undefined && MAPS.includes(table) ? [table, "*", ...inside].join(".") : place.join(".")];
+}
+
+function mapName(spot: Spot): string {
+  const struct = recordedStruct(spot);
+  return struct === undefined ? "a map" : `struct ${struct.name}`;
+}
+
+/** Codex's parser also reads a struct from the sequence of its fields. */
+function checkEmptySequence(spot: Spot): void {
+  const { name, fields } = recordedStruct(spot) ?? {};
+  if (name === undefined || fields === undefined) throw wrongType([], mapName(spot), spot);
+  const elements = fields === 1 ? "1 element" : `${fields} elements`;
+  if (fields > 0) throw invalidAt(spot, `invalid length 0, expected struct ${name} with ${elements}`);
+}
+
+/** Codex looks these up before it parses the settings. */
+function checkRootMarkers({ project_root_markers: markers }: ConfigTree): void {
+  if (markers === undefined || (Array.isArray(markers) && markers.every((marker) => typeof marker === "string"))) return;
+  throw new ConfigInvalid("project_root_markers must be an array of strings", { place: ["project_root_markers"] });
 }
 
 /** The folder of an MCP server is the only path that Codex does not parse as an absolute one. */
@@ -110,31 +156,39 @@ function takesNoRelativePath({ path: [table], asRecorded }: Spot): boolean {
 }
 
 function isFeatures({ path: place, asRecorded }: Spot): boolean {
-  return asRecorded && place.length === 1 && place[0] === "features";
+  return asRecorded && place.at(-1) === "features" && place.length === (place[0] === "profiles" ? 3 : 1);
 }
 
-function checkChoice(value: unknown, values: readonly string[], spot: Spot): void {
-  if (typeof value !== "string") throw spot.asRecorded ? notAVariant(value, values, spot) : wrongType(value, "a string", spot);
-  if (!values.includes(value)) throw invalidAt(spot, `unknown variant \`${value}\`, expected ${alternatives(values)}`);
+function checkChoice(value: unknown, choice: Choice, spot: Spot): void {
+  if (typeof value !== "string") return spot.asRecorded ? checkVariant(value, choice, spot) : fail(wrongType(value, "a string", spot));
+  if (!isOffered(value, choice)) throw unknownVariant(value, choice, spot);
+  if (spot.asRecorded && choice.withContent?.includes(value)) throw invalidAt(spot, "invalid type: unit variant, expected struct variant");
 }
 
-/** The TOML parser's error for a choice that is not a string. A table with one key counts as the variant of that name with content. */
-function notAVariant(value: unknown, values: readonly string[], spot: Spot): ConfigInvalid {
-  if (!isTree(value)) return noVariant(spot);
+/** The TOML parser takes a table with one key as the variant of that name, with content. */
+function checkVariant(value: unknown, choice: Choice, spot: Spot): void {
+  if (!isTree(value)) throw invalidAt(spot, "invalid type: unit variant, expected string only");
   const [variant, ...more] = Object.keys(value);
-  if (variant === undefined || more.length > 0)
-    return invalidAt(spot, `wanted exactly 1 element, found ${Object.keys(value).length} elements`);
-  if (!values.includes(variant)) return invalidAt(spot, `unknown variant \`${variant}\`, expected ${alternatives(values)}`);
-  return invalidAt(spot, `expected table, found ${unexpected(value[variant]).split(" ")[0]}`);
+  if (variant === undefined) throw invalidAt(spot, "wanted exactly 1 element, found 0 elements");
+  if (more.length > 0) throw invalidAt(spot, "wanted exactly 1 element, more than 1 element");
+  if (!isOffered(variant, choice)) throw unknownVariant(variant, choice, spot);
+  if (choice.withContent?.includes(variant)) return;
+  const content = value[variant];
+  if (Array.isArray(content)) return content.length === 0 ? undefined : fail(invalidAt(spot, "expected empty array"));
+  if (isTree(content)) return Object.keys(content).length === 0 ? undefined : fail(invalidAt(spot, "expected empty table"));
+  throw invalidAt(spot, `expected table, found ${unexpected(content).replace(/ [`"].*$/s, "")}`);
 }
 
-function noVariant(spot: Spot): ConfigInvalid {
-  return invalidAt(spot, "invalid type: unit variant, expected string only");
+function isOffered(word: string, { values, unlisted = [] }: Choice): boolean {
+  return values.includes(word) || unlisted.includes(word);
 }
 
-/** Any text here, one of six words in Codex 0.92.0. */
-function isRecordedChoice({ path: place, asRecorded }: Spot): boolean {
-  return asRecorded && place.join(".") === "model_reasoning_effort";
+function unknownVariant(word: string, { values }: Choice, spot: Spot): ConfigInvalid {
+  return invalidAt(spot, `unknown variant \`${word}\`, expected ${alternatives(values)}`);
+}
+
+function fail(error: ConfigInvalid): never {
+  throw error;
 }
 
 const RANGES: Readonly<Record<IntegerWidth, { readonly smallest: bigint; readonly largest: bigint }>> = {

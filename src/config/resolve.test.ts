@@ -208,6 +208,18 @@ describe("mistakes of a call", () => {
     expect(complaintOf(() => resolverWith({ asRecorded: true }).forNewThread({ config }))).toBe(message);
   });
 
+  it("as recorded, a choice may be a table with one key, and a table an empty list", () => {
+    const config = { approval_policy: { never: {} }, projects: { "/a": { trust_level: { trusted: [] } } }, sandbox_workspace_write: [] };
+    const resolver = resolverWith({ asRecorded: true });
+    expect(resolver.forNewThread({ config, sandbox: "workspace-write" })).toMatchObject({
+      approvalPolicy: "never",
+      sandboxPolicy: { type: "workspace-write", network_access: false },
+    });
+    expect(complaintOf(() => resolverWith({}).forNewThread({ config }))).toBe(
+      "invalid type: map, expected a string\nin `approval_policy`\n",
+    );
+  });
+
   it("as recorded, include_apply_patch_tool counts in profiles only", () => {
     const patchesFreely = (asRecorded: boolean, config: NewThreadCall["config"]) =>
       resolverWith({ asRecorded }).forNewThread({ config }).features["apply_patch_freeform"];

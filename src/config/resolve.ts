@@ -13,8 +13,10 @@ import { complainingAbout } from "./errors.js";
 import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
 import { type LayeredSettings, Layering } from "./layering.js";
 import { absolutePath, anchorPaths, type Override, type PathAnchor, treeOfCallConfig, treeOfOverrides } from "./layers.js";
+import { withPlainVariants } from "./plainVariants.js";
 import type { FoundProfile } from "./profiles.js";
 import { recordedNotices } from "./recordedNotices.js";
+import { RECORDED_SCHEMA } from "./schema/recorded.js";
 import {
   DEFAULT_APPROVAL_MINUTES,
   DEFAULT_COMMAND_LIMITS,
@@ -269,9 +271,10 @@ function plainJson(tree: ConfigTree): ConfigTree {
 
 function callLayer(call: NewThreadCall, anchor: PathAnchor, { asRecorded = false }: Pick<ResolverOptions, "asRecorded">): ConfigTree {
   const named = withoutAbsent({ developer_instructions: call.developerInstructions, compact_prompt: call.compactPrompt });
-  const config = treeOfCallConfig(call.config ?? {}, { asRecorded });
+  const given = treeOfCallConfig(call.config ?? {}, { asRecorded });
   // Checked even if a named argument overrides it: the caller must learn of a misspelt key.
-  checkConfig(config, { partial: true, asRecorded });
+  checkConfig(given, { partial: true, asRecorded });
+  const config = asRecorded ? withPlainVariants(given, RECORDED_SCHEMA) : given;
   return mergeTrees(anchorPaths(config, anchor), namedLayer(call), named);
 }
 

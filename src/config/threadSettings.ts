@@ -10,7 +10,7 @@ import { isLikelySecret } from "../lib/likelySecret.js";
 import { DEFAULT_MODEL, type ModelProvider, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
 import { findProvider, mcpServers, providerNotices } from "./endpoints.js";
 import { ConfigInvalid } from "./errors.js";
-import { FEATURE_DEFAULTS, LEGACY_FEATURES } from "./schema/agent.js";
+import { FEATURE_DEFAULTS, LEGACY_FEATURES, RECORDED_EFFORTS } from "./schema/agent.js";
 import { TRUST_LEVELS } from "./schema/safety.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
@@ -71,16 +71,12 @@ function namedModel(settings: ConfigTree): Pick<ThreadSettings, "model" | "model
   return model === LATEST_MODEL ? { model: DEFAULT_MODEL, modelIsOurs: "latest" } : { model };
 }
 
-const RECORDED_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"];
-/** Later efforts, which are always meant literally. */
-const NEWER_EFFORTS = ["max", "ultra"];
-
 /** The engine validates the effort, because it knows the model. */
 function effortOf(settings: ConfigTree, { asRecorded = false }: ThreadPlace): string | undefined {
   const effort = textAt(settings, "model_reasoning_effort");
-  if (effort === undefined || !asRecorded || [...RECORDED_EFFORTS, ...NEWER_EFFORTS].includes(effort)) return effort;
+  if (effort === undefined || !asRecorded || Object.values(RECORDED_EFFORTS).flat().includes(effort)) return effort;
   const place = ["model_reasoning_effort"];
-  const words = alternatives(RECORDED_EFFORTS);
+  const words = alternatives(RECORDED_EFFORTS.named);
   throw new ConfigInvalid(`unknown variant \`${effort}\`, expected ${words}\nin \`${place.join(".")}\`\n`, { place });
 }
 

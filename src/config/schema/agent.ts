@@ -15,6 +15,9 @@ import {
   text,
 } from "./settingTypes.js";
 
+/** The efforts that Codex 0.92.0 named in errors, and later ones, which are always meant literally. */
+export const RECORDED_EFFORTS = { named: ["none", "minimal", "low", "medium", "high", "xhigh"], newer: ["max", "ultra"] };
+
 export const MODEL_GROUP: SettingGroup = {
   title: "Model",
   settings: {

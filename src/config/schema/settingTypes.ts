@@ -9,16 +9,27 @@ export type ConfigType =
   | { readonly kind: "flag" }
   | { readonly kind: "integer"; readonly width: IntegerWidth; readonly atLeast?: number }
   | { readonly kind: "float"; readonly atLeast?: number }
-  | { readonly kind: "choice"; readonly values: readonly string[] }
+  | Choice
   | { readonly kind: "list"; readonly of: ConfigType }
   /** Keys are names chosen by the user; `key` stands for them in the docs. */
   | { readonly kind: "map"; readonly key: string; readonly of: ConfigType }
   | TableType
-  | { readonly kind: "anything" };
+  | { readonly kind: "anything"; readonly rule?: (value: unknown) => string | undefined };
+
+export interface Choice {
+  readonly kind: "choice";
+  readonly values: readonly string[];
+  /** Accepted too, but not named in errors. */
+  readonly unlisted?: readonly string[];
+  /** Values that have content of their own: written as a table with this one key. */
+  readonly withContent?: readonly string[];
+}
 
 export interface TableType {
   readonly kind: "table";
   readonly fields: Settings;
+  /** The type of keys that are not in `fields`; without it they are only reported. */
+  readonly others?: ConfigType;
   readonly required: readonly string[];
   /** Checks a table whose fields are each valid; returns the error, or undefined. */
   readonly rule: ((table: ConfigTree) => string | undefined) | undefined;
@@ -59,8 +70,8 @@ export function float(limits: { atLeast?: number } = {}): ConfigType {
   return { kind: "float", ...limits };
 }
 
-export function choice(values: readonly string[]): ConfigType {
-  return { kind: "choice", values };
+export function choice(values: readonly string[], also: Omit<Choice, "kind" | "values"> = {}): ConfigType {
+  return { kind: "choice", values, ...also };
 }
 
 export function listOf(of: ConfigType): ConfigType {
