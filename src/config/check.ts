@@ -176,7 +176,12 @@ function checkVariant(value: unknown, choice: Choice, spot: Spot): void {
   const content = value[variant];
   if (Array.isArray(content)) return content.length === 0 ? undefined : fail(invalidAt(spot, "expected empty array"));
   if (isTree(content)) return Object.keys(content).length === 0 ? undefined : fail(invalidAt(spot, "expected empty table"));
-  throw invalidAt(spot, `expected table, found ${unexpected(content).replace(/ [`"].*$/s, "")}`);
+  throw invalidAt(spot, `expected table, found ${tomlTypeOf(content)}`);
+}
+
+function tomlTypeOf(value: unknown): string {
+  const [first = ""] = unexpected(value).split(" ");
+  return first === "floating" ? "float" : first;
 }
 
 function isOffered(word: string, { values, unlisted = [] }: Choice): boolean {

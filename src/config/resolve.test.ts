@@ -187,6 +187,7 @@ describe("mistakes of a call", () => {
     [{ model_reasoning_effort: 3 }, "invalid type: unit variant, expected string only\nin `model_reasoning_effort`\n"],
     [{ approval_policy: {} }, "wanted exactly 1 element, found 0 elements\nin `approval_policy`\n"],
     [{ approval_policy: { never: 1 } }, "expected table, found integer\nin `approval_policy`\n"],
+    [{ approval_policy: { never: 1.5 } }, "expected table, found float\nin `approval_policy`\n"],
     [
       { "sandbox_mode.x": 1 },
       "unknown variant `x`, expected one of `read-only`, `workspace-write`, `danger-full-access`\nin `sandbox_mode`\n",
