@@ -174,7 +174,37 @@ describeAttacks("a caller", [
   },
 ]);
 
+/** Scripts that the grammar needs long for: it tries to make sense of each of the parentheses. */
+const SLOW_SCRIPTS = Array.from({ length: 45 }, (_, at) => `eval 'a${at} ${"{((".repeat(5_000)}'`).join("; ");
+/** Another caller is not kept waiting that long. */
+const MOST_WAITING_MS = 15_000;
+
 describeAttacks("a model", [
+  {
+    name: "stop the server by many scripts in one command, each of which takes long to read",
+    quick: true,
+    on: "port",
+    // Such rules make the server read each script several times.
+    prepare: (ground) => ground.write(ground.inHome("rules/own.rules"), 'prefix_rule(pattern=["rm"], decision="forbidden")\n'),
+    attempt: async (ground, victim) => {
+      using alice = await victim.as("alice");
+      let isOver = false;
+      const turn = alice.turn(`!shell ${SLOW_SCRIPTS}\n!say done`).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        const isAnswered = await fetch(`${victim.url}/healthz`, { signal: AbortSignal.timeout(MOST_WAITING_MS) }).then(
+          () => true,
+          () => false,
+        );
+        if (!isAnswered) ground.see("another caller", "ENDLESS");
+        if (!isAnswered) break;
+      }
+      await turn;
+    },
+    standIn: (ground) => tryNaively(ground, "const end = Date.now() + 45 * 3 * 500; while (Date.now() < end);"),
+    gained: isStopped,
+  },
   {
     name: "stop the server by a path of many steps",
     quick: true,

@@ -1,7 +1,8 @@
 import { beforeAll, expect, it } from "vitest";
 import { isDangerous } from "../judge/effects.js";
-import { commandsWithin, UNREAD_COMMANDS } from "./commandsWithin.js";
+import { commandsWithin } from "./commandsWithin.js";
 import { type BashParser, openBashParser } from "./reader.js";
+import { UNREAD_COMMANDS } from "./words.js";
 
 let parser: BashParser;
 beforeAll(async () => {
@@ -44,4 +45,16 @@ it.each([
   expect(commands).toContain(UNREAD_COMMANDS);
   expect(commands.every((words) => words.length <= 5_001)).toBe(true);
   expect(commands.reduce((sum, words) => sum + words.length, 0)).toBeLessThan(600_000);
+});
+
+it.each([
+  ["commands that contain each other", `${"$(echo ".repeat(4_000)}x${")".repeat(4_000)}`],
+  [
+    "many scripts of such commands",
+    Array.from({ length: 40 }, (_, at) => `eval '${"$(x ".repeat(900)}${at}${")".repeat(900)}'`).join("; "),
+  ],
+])("%s are examined up to a limit, and then count as unreadable", (_, script) => {
+  const commands = [...commandsWithin(["bash", "-c", script], parser.forCall())];
+  expect(commands).toContain(UNREAD_COMMANDS);
+  expect(commands.flat().reduce((sum, word) => sum + word.length, 0)).toBeLessThan(20 * 2 ** 20);
 });

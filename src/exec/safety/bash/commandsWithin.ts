@@ -1,6 +1,6 @@
 import type { BashReader } from "./reader.js";
 import type { PlainCommand } from "./syntaxTree.js";
-import { anyShellScript, isSystemProgram, programName, shellScript } from "./words.js";
+import { anyShellScript, isSystemProgram, programName, shellScript, UNREAD_COMMANDS } from "./words.js";
 
 /**
  * The commands of a call, each to be assessed separately: those of its script if that is a plain sequence, otherwise the call as a whole. A
@@ -109,8 +109,8 @@ const MOST_BEGINNINGS = 64;
 const MOST_WORDS = 1_000;
 /** In characters. The kernel accepts far less in one argument. */
 const LONGEST_COMMAND = 1024 * 1024;
-/** Stands for the commands beyond these limits. */
-export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];
+/** In characters, of all commands that are found in a call. */
+const MOST_CHARACTERS = 8 * LONGEST_COMMAND;
 
 export interface Search {
   /** Commands to skip, with everything inside them. */
@@ -130,6 +130,7 @@ export function* commandsWithin(
 ): Generator<readonly string[]> {
   const seen = new Set<string>();
   let scripts = 0;
+  let characters = 0;
   if (argv.reduce((sum, word) => sum + word.length, 0) <= LONGEST_COMMAND) yield* within(argv, 0);
   else {
     yield argv;
@@ -137,10 +138,12 @@ export function* commandsWithin(
   }
 
   function* within(words: readonly string[], depth: number): Generator<readonly string[]> {
+    if (characters > MOST_CHARACTERS) return yield UNREAD_COMMANDS;
     // Each command once: a script also mentions the commands of its inner scripts, so the work would double with every level.
     const key = JSON.stringify(words);
     if (seen.has(key) || except(words)) return;
     seen.add(key);
+    characters += key.length;
     yield words;
     if (holdsScript(words) && ++scripts > MOST_SCRIPTS) return yield UNREAD_COMMANDS;
     const inside = innerCommands(words, parser, everyBeginning);

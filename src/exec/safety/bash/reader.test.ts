@@ -53,7 +53,7 @@ describe("the grammar is loaded unless every word is plain", () => {
     [["bash", "-lc", ""], "grammar"],
     [["bash", "-lc", "x".repeat(10_001)], "grammar"],
   ])("%j", async (argv, expected) => {
-    expect(await openBashReader(argv)).toBe(expected === "words" ? UNMISTAKABLE_SCRIPTS : grammar);
+    expect((await openBashReader(argv)) === UNMISTAKABLE_SCRIPTS ? "words" : "grammar").toBe(expected);
   });
 });
 
@@ -240,15 +240,35 @@ it.each(["", "\\\n"])("a text that is made to be slow is rejected once for all c
   const script = `${"((a".repeat(300_000)}${end}`;
   const parse = vi.spyOn(Parser.prototype, "parse");
   onTestFinished(() => parse.mockRestore());
+  const call = parser.forCall();
   const parsedFor = (questions: number) => {
     for (let question = 0; question < questions; question++)
-      expect([parser.mentionedCommands(script), parser.canRead(script)]).toEqual([[], false]);
+      expect([call.mentionedCommands(script), call.canRead(script)]).toEqual([[], false]);
     return parse.mock.calls.length;
   };
   const once = parsedFor(1);
   expect(once).toBeGreaterThan(0);
   expect(parsedFor(19)).toBe(once);
   expect([parser.canRead("ls &&"), plain("ls && pwd")]).toEqual([true, [["ls"], ["pwd"]]]);
+});
+
+it("the scripts of one call share the time, and the next call has its own", () => {
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const parse = vi.spyOn(Parser.prototype, "parse").mockImplementation((_text, _tree, options) => {
+    // A script that could take hours.
+    while (!options?.progressCallback?.({ currentOffset: 0, hasError: true })) now += 10;
+    return null;
+  });
+  onTestFinished(() => [clock, parse].forEach((mock) => void mock.mockRestore()));
+  const spentOn = (reader: BashParser) => {
+    const startedAt = now;
+    for (let at = 0; at < 40; at++) expect(reader.canRead(`slow ${at}`)).toBe(false);
+    return now - startedAt;
+  };
+  const spent = [spentOn(parser.forCall()), spentOn(parser.forCall())];
+  expect(spent).toEqual([spent[1], spent[0]]);
+  expect(Math.max(...spent)).toBeLessThan(2_000);
 });
 
 it("thousands of commands in a row do not exhaust the stack", () => {

@@ -18,7 +18,7 @@ export interface BashReader {
    * Every command mentioned anywhere in the script, as far as its words are known. It can detect a dangerous command, but never rule one
    * out.
    */
-  mentionedCommands(script: string): string[][];
+  mentionedCommands(script: string): (readonly string[])[];
   /** The patch of a script that only passes one to `apply_patch`, perhaps after a `cd`. */
   patchHeredoc(script: string): HeredocPatch | undefined;
 }
@@ -77,10 +77,12 @@ const MAX_SCRIPT_CHARS = 1_000_000;
 
 /** Error recovery can be slow on hostile text; a script that takes longer counts as unreadable. */
 const PARSE_BUDGET_MS = 500;
+/** In characters. Always parsed: it takes no longer than looking at the clock does. */
+const SHORT_SCRIPT = 1_000;
 
-/** A reader for the scripts of this call. Most calls are plain, so the grammar need not be loaded. */
+/** A reader for the scripts of this call, which share the time. Most calls are plain, so the grammar need not be loaded. */
 export async function openBashReader(argv: readonly string[]): Promise<BashReader> {
-  return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : await openBashParser();
+  return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : (await openBashParser()).forCall();
 }
 
 let opened: Promise<BashParser> | undefined;
@@ -102,15 +104,29 @@ async function loadGrammar(): Promise<BashParser> {
   return new BashParser(new Parser().setLanguage(grammar));
 }
 
-/** Lives as long as the process. */
+/** The time that is left for the scripts of one call. */
+interface CallTime {
+  leftMs: number;
+  /** Scripts that could not be parsed: no later check of the call tries again. */
+  readonly unread: Set<string>;
+}
+
 export class BashParser implements BashReader {
   readonly #grammar: Parser;
+  readonly #time: CallTime | undefined;
 
-  /** Several checks parse the same script, as written and with its lines joined. `null`: the script could not be parsed. */
-  readonly #parsed: { readonly script: string; readonly tree: Tree | null }[] = [];
+  /** Several checks parse the same script, as written and with its lines joined. All calls share these trees. */
+  readonly #parsed: { readonly script: string; readonly tree: Tree }[];
 
-  constructor(grammar: Parser) {
+  constructor(grammar: Parser, parsed: { readonly script: string; readonly tree: Tree }[] = [], time?: CallTime) {
     this.#grammar = grammar;
+    this.#parsed = parsed;
+    this.#time = time;
+  }
+
+  /** A call may hold many scripts, and each is looked at several times: without a shared limit, the server could wait a minute for one call. */
+  forCall(): BashParser {
+    return new BashParser(this.#grammar, this.#parsed, { leftMs: PARSE_BUDGET_MS, unread: new Set() });
   }
 
   canRead(script: string): boolean {
@@ -121,7 +137,7 @@ export class BashParser implements BashReader {
     return this.#read(script, (root) => plainCommands(root, script));
   }
 
-  mentionedCommands(script: string): string[][] {
+  mentionedCommands(script: string): (readonly string[])[] {
     // In bash, a word continues after a backslash at the end of a line; in the grammar, a new word begins.
     const joined = script.replaceAll("\\\n", "");
     const found = this.#read(script, mentionedCommands);
@@ -142,12 +158,20 @@ export class BashParser implements BashReader {
   #treeOf(script: string): Tree | null {
     const known = this.#parsed.find((each) => each.script === script);
     if (known) return known.tree;
-    const deadline = performance.now() + PARSE_BUDGET_MS;
+    const time = this.#time;
+    if (time && (time.unread.has(script) || (time.leftMs <= 0 && script.length > SHORT_SCRIPT))) return null;
+    const startedAt = performance.now();
+    const deadline = startedAt + (time?.leftMs ?? PARSE_BUDGET_MS);
     const tree = this.#grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
-    if (!tree) this.#grammar.reset();
+    if (time) time.leftMs -= performance.now() - startedAt;
+    if (!tree) {
+      this.#grammar.reset();
+      time?.unread.add(script);
+      return null;
+    }
     this.#parsed.push({ script, tree });
     // Answers are computed at once, so no tree in use is freed.
-    if (this.#parsed.length > 2) this.#parsed.shift()?.tree?.delete();
+    if (this.#parsed.length > 2) this.#parsed.shift()?.tree.delete();
     return tree;
   }
 }

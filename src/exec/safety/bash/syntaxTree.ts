@@ -1,6 +1,6 @@
 import type { Node } from "web-tree-sitter";
 import { withoutEndLines } from "../../../lib/endLines.js";
-import { runsScripts } from "./words.js";
+import { runsScripts, UNREAD_COMMANDS } from "./words.js";
 
 export interface PlainCommand {
   readonly words: readonly string[];
@@ -72,9 +72,13 @@ function gapsBetween(nodes: readonly Node[], script: string): string[] {
   return nodes.slice(1).map((node, at) => script.slice(nodes[at]?.endIndex, node.startIndex));
 }
 
+/** In characters. A command's words contain the commands in its expansions, so the work would grow with the square of their depth. */
+const LONGEST_MENTIONED = 4 * 1024 * 1024;
+
 /** The words of every command in the tree, whatever surrounds it. A word whose value is only known at run time is returned as written. */
-export function mentionedCommands(root: Node): string[][] {
+export function mentionedCommands(root: Node): (readonly string[])[] {
   const commands = root.descendantsOfType("command").filter((node) => node !== null);
+  if (commands.reduce((sum, { startIndex, endIndex }) => sum + endIndex - startIndex, 0) > LONGEST_MENTIONED) return [UNREAD_COMMANDS];
   // Text that the grammar cannot parse may be a command in bash, as `{a,b}` is.
   const misread = root.hasError ? root.descendantsOfType("ERROR").filter((node) => node !== null) : [];
   const words = commands.map(wordsOf);

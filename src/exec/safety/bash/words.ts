@@ -17,6 +17,9 @@ const SYSTEM_FOLDERS = new Set([
 /** Shells whose scripts never count as safe, but are searched for dangerous commands. */
 const OTHER_SHELLS = new Set(["dash", "ash", "ksh", "ksh93", "mksh", "rbash", "yash", "fish"]);
 
+/** Stands for commands that are not looked into, because there are too many or they are too long. */
+export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];
+
 /** The base name of a program. */
 export function programName(word: string): string {
   return path.posix.basename(word);

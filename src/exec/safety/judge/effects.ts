@@ -1,7 +1,7 @@
-import { commandsWithin, partsOf, UNREAD_COMMANDS } from "../bash/commandsWithin.js";
+import { commandsWithin, partsOf } from "../bash/commandsWithin.js";
 import type { BashReader } from "../bash/reader.js";
 import type { PlainCommand } from "../bash/syntaxTree.js";
-import { anyShellScript, hasLong, hasShort, isSystemProgram, operands, programName } from "../bash/words.js";
+import { anyShellScript, hasLong, hasShort, isSystemProgram, operands, programName, UNREAD_COMMANDS } from "../bash/words.js";
 
 /**
  * Commands that only look. Stricter than Codex 0.92.0 in these forms, which it counts as safe:
