@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
 import { type Attack, control, describeAttacks } from "./attack.js";
@@ -131,6 +131,58 @@ describeAttacks("a command", [
     attempt: (_, victim) => victim.runs("echo evil > alias/.git/hooks/pre-commit; echo evil >> alias/.git/config"),
     gained: changed,
     standIn: (ground) => runPlainly(ground, "echo evil > alias/.git/hooks/pre-commit"),
+  },
+]);
+
+/** Files that git runs or reads because a setting, a link or a folder of another name leads to them. */
+const LED_TO = {
+  "a folder of hooks that the settings name": "tools/hooks/pre-commit",
+  "settings that the settings include": "shared.cfg",
+  "a folder of hooks that included settings name": "inner/more/pre-push",
+  "the target of a hook": "scripts/check",
+  "a folder of hooks behind a link": "inner/linked/pre-commit",
+  "the scripts that Husky's hooks run": "husky/.husky/pre-commit",
+  "the target of .envrc": "env/real",
+  "the target of .vscode": "editor/tasks.json",
+  "settings of Codex in an inner folder": "inner/.codex/config.toml",
+  "skills in an inner folder": "inner/.agents/skills/x/SKILL.md",
+} as const;
+
+function leadThere(ground: Ground): void {
+  const { workspace } = ground;
+  for (const file of Object.values(LED_TO)) ground.write(ground.inWorkspace(file), UNTOUCHED);
+  for (const folder of ["", "inner", "husky"]) makeRepository(ground.inWorkspace(folder));
+  ground.write(ground.inWorkspace("shared.cfg"), `[core]\n\thooksPath = more\n${UNTOUCHED}`);
+  git(workspace, "config", "core.hooksPath", "tools/hooks");
+  git(ground.inWorkspace("inner"), "config", "include.path", "../../shared.cfg");
+  git(ground.inWorkspace("husky"), "config", "core.hooksPath", ".husky/_");
+  mkdirSync(ground.inWorkspace("husky/.husky/_"));
+  for (const folder of [".git/hooks", "inner/.git/hooks"]) rmSync(ground.inWorkspace(folder), { recursive: true, force: true });
+  mkdirSync(ground.inWorkspace(".git/hooks"));
+  symlinkSync("../../scripts/check", ground.inWorkspace(".git/hooks/pre-push"));
+  symlinkSync("../linked", ground.inWorkspace("inner/.git/hooks"));
+  symlinkSync("env/real", ground.inWorkspace(".envrc"));
+  symlinkSync("editor", ground.inWorkspace(".vscode"));
+}
+
+const CHANGE_LED_TO = Object.values(LED_TO)
+  .map((file) => `echo evil >> ${file}; cp ${file} new; echo evil >> new; mv -f new ${file}`)
+  .join("; ");
+
+const changedThere = (ground: Ground): string[] =>
+  Object.entries(LED_TO).flatMap(([what, file]) => (contentOf(ground.inWorkspace(file)).includes("evil") ? [what] : []));
+
+describeAttacks("a command", [
+  {
+    name: "have others run something by files that a name or setting leads to",
+    quick: true,
+    prepare: leadThere,
+    attempt: async (_, victim) => {
+      await victim.runs(CHANGE_LED_TO);
+      for (const file of Object.values(LED_TO)) await victim.turn(patching(`*** Update File: ${file}`, "@@", "+evil", "*** End of File"));
+    },
+    gained: changedThere,
+    standIn: (ground) => runPlainly(ground, CHANGE_LED_TO),
   },
 ]);
 

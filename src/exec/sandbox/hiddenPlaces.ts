@@ -3,8 +3,10 @@ import { type Dir, type Dirent, lstatSync, opendirSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
-import { isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
+import { findCheckout } from "../../lib/files/gitFiles.js";
+import { isBelow, isInside, isThere, namesIn, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
+import { runByGit } from "./runByGit.js";
 
 /** A folder that commands must not read, by its real path; entries created later are hidden as well. */
 export interface HiddenPlace {
@@ -228,8 +230,9 @@ export interface GuardedNames {
 }
 
 /**
- * The guarded names that exist below a folder, except those in `besides`. Links are left out: nothing can be mounted over them. In inner
- * repositories all of `.git` counts, as at the root: a file in it can name other folders for hooks and settings.
+ * The guarded names that exist below a folder, except those in `besides`. Of links, the targets count: nothing can be mounted over a link
+ * itself. In inner repositories all of `.git` counts, as at the root: a file in it can name other folders for hooks and settings, which count
+ * as well.
  */
 async function findGuardedNames(
   root: string,
@@ -239,6 +242,8 @@ async function findGuardedNames(
   const isKnown = new Set(names);
   const newNames = (found: readonly string[]) =>
     found.filter((name) => !besides.has(name) && !isKnown.has(name) && !names.some((other) => isInside(name, other)));
+  const around = findCheckout(root);
+  if (around !== undefined) names.push(...newNames(runByGit(around, root)));
   let folders = [root];
   let visited = 0;
   let seen = 0;
@@ -253,11 +258,11 @@ async function findGuardedNames(
         if (seen++ >= bounds.entries) return { names, isComplete: false };
         if (seen % ENTRIES_AT_ONCE === 0) await loopTurn();
         const file = path.join(folder, entry.name);
-        if (entry.isSymbolicLink() || besides.has(file)) continue;
+        if (besides.has(file)) continue;
         const found = newNames(guardedAt(file, entry, root));
         if (names.length + found.length > MOST_FOUND) return { names, isComplete: false };
         names.push(...found);
-        if (entry.isDirectory() && entry.name !== ".git" && !NAMES.has(entry.name) && !PASSED_OVER.has(entry.name)) next.push(file);
+        if (entry.isDirectory() && !isProtectedName(entry.name) && !NAMES.has(entry.name) && !PASSED_OVER.has(entry.name)) next.push(file);
       }
       if (gitParts === GIT_PARTS.size && folder !== root)
         names.push(...newNames(RUN_BY_GIT.map((name) => path.join(folder, name)).filter(isRealThing)));
@@ -271,7 +276,7 @@ async function findGuardedNames(
 export function guardedPart(root: string, file: string): string | undefined {
   const steps = path.relative(root, file).split(path.sep);
   const at = steps.findIndex(
-    (step, index) => NAMES.has(step) || step === ".git" || (DEEPER_NAMES[steps[index - 1] ?? ""]?.includes(step) ?? false),
+    (step, index) => NAMES.has(step) || isProtectedName(step) || (DEEPER_NAMES[steps[index - 1] ?? ""]?.includes(step) ?? false),
   );
   return at < 0 ? undefined : path.join(root, ...steps.slice(0, at + 1));
 }
@@ -283,7 +288,7 @@ export function guardedPart(root: string, file: string): string | undefined {
 export function executedPart(root: string, folder: string): string | undefined {
   const steps = path.relative(root, folder).split(path.sep);
   const [last = ""] = steps.slice(-1);
-  const special = steps.find((step) => NAMES.has(step) || PROTECTED_NAMES.some((name) => name === step)) ?? (DEEPER_NAMES[last] && last);
+  const special = steps.find((step) => NAMES.has(step) || isProtectedName(step)) ?? (DEEPER_NAMES[last] && last);
   return special ?? steps.find((_, at) => isGitFolder(path.join(root, ...steps.slice(0, at + 1))));
 }
 
@@ -292,11 +297,32 @@ function isGitFolder(folder: string): boolean {
 }
 
 function guardedAt(file: string, entry: Dirent, root: string): string[] {
-  // The root's own `.git` is protected whether it exists or not.
-  if (entry.name === ".git") return path.dirname(file) === root ? [] : [file, ...(entry.isFile() ? foldersNamedBy(file, root) : [])];
-  if (NAMES.has(entry.name)) return [file];
+  if (isProtectedName(entry.name)) {
+    // Those of the root are protected whether they exist or not.
+    if (path.dirname(file) === root) return [];
+    if (entry.name !== ".git") return isPlaceholder(file, entry) ? [] : behind(file, entry, root);
+    const folder = path.dirname(file);
+    return [...behind(file, entry, root), ...(entry.isFile() ? foldersNamedBy(file, root) : []), ...runByGit(folder, root)];
+  }
+  if (NAMES.has(entry.name)) return behind(file, entry, root);
   if (!entry.isDirectory()) return [];
   return (DEEPER_NAMES[entry.name] ?? []).map((name) => path.join(file, name)).filter(isRealThing);
+}
+
+function isProtectedName(name: string): boolean {
+  return PROTECTED_NAMES.some((known) => known === name);
+}
+
+/** An empty folder may keep another thread's commands from making one. */
+function isPlaceholder(file: string, entry: Dirent): boolean {
+  return entry.isDirectory() && namesIn(file).length === 0;
+}
+
+/** Of a link, what it leads to below the root, unless that contains the link. */
+function behind(file: string, entry: Dirent, root: string): string[] {
+  if (!entry.isSymbolicLink()) return [file];
+  const target = resolvedAsFarAsPossible(file);
+  return isBelow(target, root) && !isInside(file, target) && isRealThing(target) ? [target] : [];
 }
 
 /** The git folders that a `.git` file names, if they are elsewhere below the root. The author of the file could name any folder there. */

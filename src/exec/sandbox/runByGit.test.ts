@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { runByGit } from "./runByGit.js";
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(path.join(tmpdir(), "run-by-git-")));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function write(name: string, text = "x\n"): void {
+  mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+  writeFileSync(path.join(root, name), text);
+}
+
+function found(workTree = "", within = ""): string[] {
+  return runByGit(path.join(root, workTree), path.join(root, within)).map((file) => path.relative(root, file));
+}
+
+it("a folder of hooks counts with what its links lead to, and Husky's with the folder around it", () => {
+  write(".git/config", "[core]\n\thooksPath = tools/hooks\n");
+  write("tools/hooks/pre-commit");
+  write("scripts/check");
+  symlinkSync("../../scripts/check", path.join(root, "tools/hooks/pre-push"));
+  expect(found().sort()).toEqual(["scripts/check", "tools/hooks"]);
+  write("app/.git/config", "[core]\n\thooksPath = .husky/_\n");
+  mkdirSync(path.join(root, "app/.husky/_"), { recursive: true });
+  expect(found("app").sort()).toEqual(["app/.husky", "app/.husky/_"]);
+});
+
+it("included settings count, and the folders that they name, also if they include each other", () => {
+  write(".git/config", "[include]\n\tpath = ../one.cfg\n");
+  write("one.cfg", '[includeIf "gitdir:/"]\n\tpath = two.cfg\n');
+  write("two.cfg", "[include]\n\tpath = one.cfg\n[core]\n\thooksPath = hooks\n");
+  write("hooks/pre-commit");
+  expect(found().sort()).toEqual(["hooks", "one.cfg", "two.cfg"]);
+});
+
+it("a worktree has its own files and those of its main repository", () => {
+  write("main/.git/worktrees/tree/commondir", "../..\n");
+  write("main/.git/config", "[core]\n\thooksPath = hooks\n");
+  write("main/.git/worktrees/tree/config.worktree", "[include]\n\tpath = ../../../../tree/own.cfg\n");
+  write("tree/.git", "gitdir: ../main/.git/worktrees/tree\n");
+  write("tree/own.cfg");
+  write("tree/hooks/pre-commit");
+  expect(found("tree", "tree").sort()).toEqual(["tree/hooks", "tree/own.cfg"]);
+});
+
+it.each([
+  ["nothing is named", "[core]\n\tbare = false\n"],
+  ["the folder is missing", "[core]\n\thooksPath = nowhere\n"],
+  ["the folder is a file", "[core]\n\thooksPath = .git/config/hooks\n"],
+  ["the folder contains the work tree", "[core]\n\thooksPath = ..\n"],
+  ["the folder is the work tree", "[core]\n\thooksPath = .\n"],
+  ["the folder lies elsewhere", "[core]\n\thooksPath = /usr/bin\n"],
+])("nothing is kept from commands where %s", (_, config) => {
+  write(".git/config", config);
+  write("pre-commit");
+  expect(found()).toEqual([]);
+});
