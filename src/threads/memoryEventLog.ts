@@ -17,6 +17,7 @@ export interface MemoryLogOptions<T> {
 /** A log in the memory of the node that writes it. */
 export class MemoryEventLog<T> implements EventLog<T> {
   readonly #options: MemoryLogOptions<T>;
+  readonly #onEnd: (() => void) | undefined;
   #entries: Entry<T>[] = [];
   #weight = 0;
   #condenseAt: number;
@@ -25,8 +26,10 @@ export class MemoryEventLog<T> implements EventLog<T> {
   #more = deferred<void>();
   readonly #readers = new Set<{ cursor: number }>();
 
-  constructor(options: MemoryLogOptions<T>) {
+  /** `onEnd` is called once, with the last entry. */
+  constructor(options: MemoryLogOptions<T>, onEnd?: () => void) {
     this.#options = options;
+    this.#onEnd = onEnd;
     this.#condenseAt = options.limit;
   }
 
@@ -37,10 +40,6 @@ export class MemoryEventLog<T> implements EventLog<T> {
   /** Approximate size in bytes. */
   get weight(): number {
     return this.#weight;
-  }
-
-  get ended(): boolean {
-    return this.#state === "ended";
   }
 
   append(values: readonly T[]): void {
@@ -54,7 +53,9 @@ export class MemoryEventLog<T> implements EventLog<T> {
   }
 
   end(): void {
+    if (this.#state === "ended") return;
     this.#state = "ended";
+    this.#onEnd?.();
     this.#wake();
   }
 
@@ -101,8 +102,10 @@ const ENDED_LOGS = { most: 64, weight: 16 * 1024 * 1024 };
 /** The logs of one node's turns: all running ones, and the most recently ended ones. */
 export class MemoryEventLogs<T> implements EventLogs<T> {
   readonly #options: MemoryLogOptions<T>;
-  /** Oldest first. */
   readonly #logs = new Map<TurnKey, { readonly threadId: ThreadId; readonly log: MemoryEventLog<T> }>();
+  /** In the order in which they ended, with their weights. */
+  readonly #ended = new Map<TurnKey, number>();
+  #endedWeight = 0;
 
   constructor(options: MemoryLogOptions<T>) {
     this.#options = options;
@@ -110,7 +113,10 @@ export class MemoryEventLogs<T> implements EventLogs<T> {
 
   create({ threadId, turn }: TurnAddress): EventLog<T> {
     this.#forgetOldest();
-    const log = new MemoryEventLog(this.#options);
+    const log = new MemoryEventLog(this.#options, () => {
+      this.#ended.set(turn, log.weight);
+      this.#endedWeight += log.weight;
+    });
     this.#logs.set(turn, { threadId, log });
     return log;
   }
@@ -121,12 +127,11 @@ export class MemoryEventLogs<T> implements EventLogs<T> {
   }
 
   #forgetOldest(): void {
-    let [count, weight] = [0, 0];
-    for (const [turn, { log }] of [...this.#logs].reverse()) {
-      if (!log.ended) continue;
-      count++;
-      weight += log.weight;
-      if (count > ENDED_LOGS.most || weight > ENDED_LOGS.weight) this.#logs.delete(turn);
+    for (const [turn, weight] of this.#ended) {
+      if (this.#ended.size <= ENDED_LOGS.most && this.#endedWeight <= ENDED_LOGS.weight) return;
+      this.#logs.delete(turn);
+      this.#ended.delete(turn);
+      this.#endedWeight -= weight;
     }
   }
 }
