@@ -97,23 +97,42 @@ export interface LogParts {
 }
 
 export function createLog(parts: LogParts): Log {
-  return new FilteredLog(parts, undefined, {});
+  const known = new Map<string | undefined, Thresholds>();
+  const thresholdsOf = (target: string | undefined): Thresholds => {
+    const found = known.get(target) ?? thresholdsIn(parts, target);
+    known.set(target, found);
+    return found;
+  };
+  return new FilteredLog({ ...parts, thresholdsOf }, undefined, {});
+}
+
+interface Thresholds {
+  /** One per sink, in order. */
+  readonly each: readonly number[];
+  readonly lowest: number;
+}
+
+function thresholdsIn({ sinks }: LogParts, target: string | undefined): Thresholds {
+  const each = sinks.map(({ filter }) => thresholdOf(filter, target));
+  return { each, lowest: Math.min(...each) };
+}
+
+interface SharedParts extends LogParts {
+  /** Computed once for each part of the server. */
+  readonly thresholdsOf: (target: string | undefined) => Thresholds;
 }
 
 class FilteredLog implements Log {
-  readonly #parts: LogParts;
+  readonly #parts: SharedParts;
   readonly #target: string | undefined;
   readonly #fields: LogFields;
-  /** One per sink, in order. */
-  readonly #thresholds: readonly number[];
-  readonly #lowest: number;
+  readonly #thresholds: Thresholds;
 
-  constructor(parts: LogParts, target: string | undefined, fields: LogFields) {
+  constructor(parts: SharedParts, target: string | undefined, fields: LogFields) {
     this.#parts = parts;
     this.#target = target;
     this.#fields = fields;
-    this.#thresholds = parts.sinks.map(({ filter }) => thresholdOf(filter, target));
-    this.#lowest = Math.min(...this.#thresholds);
+    this.#thresholds = parts.thresholdsOf(target);
   }
 
   trace(message: string, fields?: LogFields): void {
@@ -146,7 +165,7 @@ class FilteredLog implements Log {
 
   #write(level: Severity, message: string, fields: LogFields | undefined): void {
     const severity = SEVERITIES.indexOf(level);
-    if (severity < this.#lowest) return;
+    if (severity < this.#thresholds.lowest) return;
     const { sinks, mask } = this.#parts;
     const plain = { time: new Date(), level, target: this.#target, message, fields: { ...this.#fields, ...fields } };
     let masked: LogLine | undefined;
@@ -154,7 +173,7 @@ class FilteredLog implements Log {
       masked ??= mask(plain);
       return masked;
     };
-    for (const [at, sink] of sinks.entries()) if (severity >= (this.#thresholds[at] ?? 0)) sink.write(line);
+    for (const [at, sink] of sinks.entries()) if (severity >= (this.#thresholds.each[at] ?? 0)) sink.write(line);
   }
 }
 
