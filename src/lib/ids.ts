@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 
 /** A thread's id: a UUID, version 7 when made here, so that ids sort by age. */
 export type ThreadId = string & { readonly brand: "ThreadId" };
@@ -49,6 +49,22 @@ function uuidV7(nowMs: number): string {
     sequence = 0;
   }
   const time = lastMs.toString(16).padStart(12, "0");
-  const random = randomUUID();
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}${random.slice(18)}`;
+  const random = randomHex();
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}-${random.slice(0, 4)}-${random.slice(4)}`;
+}
+
+// Random bytes are drawn for many ids at once, and each id takes eight of them.
+const pool = new Uint8Array(1024);
+let drawn = pool.length;
+
+/** 16 digits; the first two bits are those of a UUID. */
+function randomHex(): string {
+  if (drawn === pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  const bytes = Buffer.from(pool.buffer, drawn, 8);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
+  drawn += bytes.length;
+  return bytes.toString("hex");
 }
