@@ -1,4 +1,4 @@
-import { close, closeSync, constants, fdatasync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, close as closeWithCallback, constants, fdatasync as fdatasyncWithCallback, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { errorCode } from "../../../lib/errors.js";
@@ -10,6 +10,10 @@ export interface FileMark {
   readonly inode: number;
   readonly size: number;
 }
+
+// A promisified function is expensive to make.
+const close = promisify(closeWithCallback);
+const fdatasync = promisify(fdatasyncWithCallback);
 
 const APPEND = constants.O_RDWR | constants.O_APPEND;
 
@@ -102,7 +106,7 @@ export class RolloutFile {
 
   async #flush(): Promise<void> {
     try {
-      await promisify(fdatasync)(this.#fd);
+      await fdatasync(this.#fd);
     } catch (error) {
       throw storageFailure("flush the thread's file", this.path, error);
     }
@@ -112,7 +116,7 @@ export class RolloutFile {
     try {
       await this.flush();
     } finally {
-      await promisify(close)(this.#fd);
+      await close(this.#fd);
     }
   }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { errorCode } from "../../../lib/errors.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../../platform/processes.js";
 import { ThreadBusyElsewhere } from "../../../threads/errors.js";
@@ -89,7 +90,12 @@ export class WriterLocks {
 
 /** There is no folder before the first claim. */
 function namesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
 }
 
 function held(file: string): WriterLock {
