@@ -87,16 +87,17 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): W
     lastMessage = answer.lastMessage ?? (settings.asRecorded ? null : lastMessage);
     yield* answer.calls.carryOutRest();
     parts.threadTools.callsEnded();
-    yield await turnDiff(conversation);
+    const diff = await turnDiff(conversation);
+    if (diff) yield [diff];
     if (answer.calls.isEmpty && steering.closeIfNothingWaits()) return lastMessage;
     if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
   }
 }
 
 /** The diff so far, after each response of a turn that changed files by patches. */
-async function turnDiff(conversation: Conversation): Promise<ThreadEvent[]> {
+async function turnDiff(conversation: Conversation): Promise<ThreadEvent | undefined> {
   const unifiedDiff = await conversation.parts.threadTools.turnDiff();
-  return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
+  return unifiedDiff === undefined ? undefined : { type: "turnDiff", unifiedDiff };
 }
 
 /** Every call gets an output, because the next request would be refused otherwise; and the model learns that it was stopped. */
@@ -168,7 +169,10 @@ async function* readAnswer(
   const reader = new AnswerReader(conversation, calls);
   // A running call may end the turn while the response is still awaited.
   const left = new AbortController();
-  const stream = conversation.parts.client.stream({ body }, AbortSignal.any([signal, left.signal]))[Symbol.asyncIterator]();
+  const leave = () => left.abort(signal.reason);
+  signal.addEventListener("abort", leave, { once: true });
+  const stream = conversation.parts.client.stream({ body }, left.signal)[Symbol.asyncIterator]();
+  let ended = false;
   try {
     for (;;) {
       const next = stream.next();
@@ -177,12 +181,14 @@ async function* readAnswer(
         next.catch(() => undefined);
         if ((await waitFor(next, { ms: CALL_PATIENCE_MS, signal })).at === "late") yield* calls.carryOutEarly();
       }
-      const { done, value } = await next;
+      const { done = false, value } = await next;
+      ended = done;
       if (done) return reader.lastMessage;
       yield reader.take(value);
     }
   } finally {
-    left.abort(new Error("the response is no longer needed"));
+    signal.removeEventListener("abort", leave);
+    if (!ended) left.abort(new Error("the response is no longer needed"));
   }
 }
 

@@ -27,6 +27,7 @@ export interface ResponsesOptions extends CredentialSources {
 /** The streaming Responses API of one provider. The caller handles retries, so that each can be announced. */
 export class ResponsesClient implements ModelClient {
   readonly #options: ResponsesOptions;
+  #url: URL | undefined;
 
   constructor(options: ResponsesOptions) {
     this.#options = options;
@@ -35,7 +36,8 @@ export class ResponsesClient implements ModelClient {
   async *stream({ body }: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
     const { provider } = this.#options;
     if (provider.wireApi !== "responses") throw unsupportedWire(provider);
-    const url = endpoint(provider, "responses");
+    this.#url ??= endpoint(provider, "responses");
+    const url = this.#url;
     const own = providerHeaders(provider, this.#options);
     const headers = { ...this.#headers(), ...own };
     using idle = new IdleDeadline(provider.streamIdleTimeoutMs, signal);
