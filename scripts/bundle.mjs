@@ -139,10 +139,11 @@ function calledLater(name, found, names) {
     /^[a-z]/.test(key) && typeof found[key] === "function" && Reflect.ownKeys(found[key]).every((own) => IN_EVERY_FUNCTION.has(own));
   const exports = names.map((key) =>
     isPlain(key)
-      ? `export const ${key} = (...args) => require("${name}").${key}(...args);`
+      ? `export const ${key} = (...args) => whole().${key}(...args);`
       : `export const ${key} = /* @__PURE__ */ pick("${key}");`,
   );
-  return `const pick = (name) => require("${name}")[name];\n${exports.join("\n")}`;
+  // Every `require` looks the module up again.
+  return `let builtin;\nconst whole = () => builtin ??= require("${name}");\nconst pick = (name) => whole()[name];\n${exports.join("\n")}`;
 }
 
 const IN_EVERY_FUNCTION = new Set(["length", "name", "prototype", "arguments", "caller"]);
