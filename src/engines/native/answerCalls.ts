@@ -16,16 +16,12 @@ export class AnswerCalls {
   readonly #waiting: ToolCall[] = [];
   /** Results of calls that ran before the response had ended. */
   readonly #early: { readonly call: ToolCall; readonly result: ToolResult }[] = [];
-  #count = 0;
-  #startedAt = 0;
+  /** When the first call arrived. */
+  readonly #startedAt = performance.now();
 
   constructor(conversation: Conversation, ctx: TurnContext) {
     this.#conversation = conversation;
     this.#ctx = ctx;
-  }
-
-  get isEmpty(): boolean {
-    return this.#count === 0;
   }
 
   /** The calls that have not been started. */
@@ -34,7 +30,6 @@ export class AnswerCalls {
   }
 
   add(call: ToolCall): void {
-    if (this.#count++ === 0) this.#startedAt = performance.now();
     this.#waiting.push(call);
   }
 

@@ -10,7 +10,7 @@ import { compact, hasPast } from "./compact.js";
 import type { Conversation } from "./conversation.js";
 import { TURN_ABORTED } from "./instructions.js";
 import { type ModelEvent, ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
-import { filledIn, shownItem, toolCallOf, toolOutput, unansweredCalls } from "./model/items.js";
+import { filledIn, shownItem, type ToolCall, toolCallOf, toolOutput, unansweredCalls } from "./model/items.js";
 import { recordedItem } from "./model/recordedItems.js";
 
 /** One turn of any kind. The last event is the turn's end. */
@@ -85,11 +85,11 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): W
     yield [{ type: "turnContext", settings, sandboxBackend: parts.sandboxBackend }];
     const answer = yield* sample(conversation, ctx);
     lastMessage = answer.lastMessage ?? (settings.asRecorded ? null : lastMessage);
-    yield* answer.calls.carryOutRest();
+    if (answer.calls) yield* answer.calls.carryOutRest();
     parts.threadTools.callsEnded();
     const diff = await turnDiff(conversation);
     if (diff) yield [diff];
-    if (answer.calls.isEmpty && steering.closeIfNothingWaits()) return lastMessage;
+    if (!answer.calls && steering.closeIfNothingWaits()) return lastMessage;
     if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
   }
 }
@@ -119,7 +119,8 @@ const CALL_PATIENCE_MS = 30;
 
 /** The result of one model response. */
 interface Answer {
-  readonly calls: AnswerCalls;
+  /** Absent if the model called no tool. */
+  readonly calls: AnswerCalls | undefined;
   readonly lastMessage: string | undefined;
 }
 
@@ -136,16 +137,17 @@ export async function* sample(conversation: Conversation, ctx: TurnContext): Asy
   let body = template.body(conversation.history);
   let budget: RetryBudget | undefined;
   for (;;) {
-    const calls = new AnswerCalls(conversation, ctx);
+    const reader = new AnswerReader(conversation, ctx);
     try {
       signal.throwIfAborted();
-      return { calls, lastMessage: yield* readAnswer(conversation, { body, calls, signal }) };
+      yield* readAnswer(conversation, { body, reader, signal });
+      return { calls: reader.calls, lastMessage: reader.lastMessage };
     } catch (failure) {
       if (!(failure instanceof ModelFailure)) throw failure;
       const error = conversation.settings.asRecorded ? failure.asRecorded() : failure;
       conversation.noteRateLimits(error.rateLimits);
       if (error.info === "context_window_exceeded") conversation.noteFull();
-      const given = calls.giveUp();
+      const given = reader.calls?.giveUp() ?? [];
       if (given.length > 0) yield given;
       const withOther = await conversation.afterRefusedModel(error, signal);
       if (withOther) {
@@ -164,9 +166,8 @@ export async function* sample(conversation: Conversation, ctx: TurnContext): Asy
 /** One request, and its response up to the end. */
 async function* readAnswer(
   conversation: Conversation,
-  { body, calls, signal }: { readonly body: string; readonly calls: AnswerCalls; readonly signal: AbortSignal },
-): AsyncGenerator<readonly ThreadEvent[], string | undefined> {
-  const reader = new AnswerReader(conversation, calls);
+  { body, reader, signal }: { readonly body: string; readonly reader: AnswerReader; readonly signal: AbortSignal },
+): AsyncGenerator<readonly ThreadEvent[], void> {
   // A running call may end the turn while the response is still awaited.
   const left = new AbortController();
   const leave = () => left.abort(signal.reason);
@@ -176,14 +177,15 @@ async function* readAnswer(
   try {
     for (;;) {
       const next = stream.next();
-      if (calls.waiting.length > 0) {
+      const { calls } = reader;
+      if (calls && calls.waiting.length > 0) {
         // Awaited below; a failure meanwhile must not count as unhandled.
         next.catch(() => undefined);
         if ((await waitFor(next, { ms: CALL_PATIENCE_MS, signal })).at === "late") yield* calls.carryOutEarly();
       }
       const { done = false, value } = await next;
       ended = done;
-      if (done) return reader.lastMessage;
+      if (done) return;
       yield reader.take(value);
     }
   } finally {
@@ -199,15 +201,20 @@ type ItemPart = Extract<ModelEvent, { type: "textDelta" | "summaryDelta" | "reas
 class AnswerReader {
   readonly #conversation: Conversation;
   readonly #started = new Set<string>();
-  readonly #calls: AnswerCalls;
+  readonly #ctx: TurnContext;
+  #calls: AnswerCalls | undefined;
   #lastMessage: string | undefined;
   #itemId = "";
   /** The item that has started and not ended. */
   #open: { readonly id: string; readonly isNamedByUs: boolean } | undefined;
 
-  constructor(conversation: Conversation, calls: AnswerCalls) {
+  constructor(conversation: Conversation, ctx: TurnContext) {
     this.#conversation = conversation;
-    this.#calls = calls;
+    this.#ctx = ctx;
+  }
+
+  get calls(): AnswerCalls | undefined {
+    return this.#calls;
   }
 
   get lastMessage(): string | undefined {
@@ -288,8 +295,13 @@ class AnswerReader {
     if (item) this.#started.delete(item.id);
     if (item?.kind === "agentMessage") this.#lastMessage = this.#answerIn(item.texts) ?? this.#lastMessage;
     const call = toolCallOf(raw);
-    if (call) this.#calls.add(call);
+    if (call) this.#addCall(call);
     out.push(this.#conversation.remember(filledIn(raw)));
+  }
+
+  #addCall(call: ToolCall): void {
+    this.#calls ??= new AnswerCalls(this.#conversation, this.#ctx);
+    this.#calls.add(call);
   }
 
   #answerIn(texts: readonly string[]): string | undefined {
