@@ -70,6 +70,8 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
+  /** Whether lines of this severity are written anywhere. */
+  writes(level: Severity): boolean;
   /** A log that adds these fields to every line. */
   with(fields: LogFields): Log;
   /** A log for one part of the server, which filters can name. */
@@ -153,6 +155,10 @@ class FilteredLog implements Log {
 
   error(message: string, fields?: LogFields): void {
     this.#write("error", message, fields);
+  }
+
+  writes(level: Severity): boolean {
+    return SEVERITIES.indexOf(level) >= this.#thresholds.lowest;
   }
 
   with(fields: LogFields): Log {

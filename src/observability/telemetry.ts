@@ -1,4 +1,5 @@
 import { isFields } from "../lib/fields.js";
+import { monotonicMs } from "../lib/promises.js";
 import { type Log, NO_LOG } from "./log.js";
 
 /** How a client is connected. */
@@ -152,6 +153,17 @@ export function readTraceContext(params: unknown): TraceContext | undefined {
   if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return undefined;
   const state = typeof tracestate === "string" && tracestate !== "" && tracestate.length <= MAX_TRACESTATE ? { tracestate } : {};
   return { traceparent, ...state };
+}
+
+const ORIGIN = Date.now() - monotonicMs();
+
+/** Milliseconds since 1970, monotonic: never goes back when the clock is set. */
+export function now(): number {
+  return ORIGIN + monotonicMs();
+}
+
+export function msSince(start: number): number {
+  return Math.round(now() - start);
 }
 
 /** The outputs for observing the server. */

@@ -1,7 +1,6 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../../approvals/model.js";
-import { monotonicMs } from "../../lib/promises.js";
 import type { Log } from "../../observability/log.js";
-import type { Span, Telemetry } from "../../observability/telemetry.js";
+import { msSince, now, type Span, type Telemetry } from "../../observability/telemetry.js";
 import type { ThreadEvent, TurnOutcome } from "../../threads/events.js";
 import type { TokenUsage, TokenUsageInfo } from "../../threads/usage.js";
 
@@ -10,17 +9,6 @@ export interface TurnScope extends Telemetry {
   readonly log: Log;
   readonly span: Span;
   readonly ended: ((outcome: TurnOutcome["status"]) => void) | undefined;
-}
-
-const ORIGIN = Date.now() - monotonicMs();
-
-/** Milliseconds since 1970, monotonic: never goes back when the clock is set. */
-export function now(): number {
-  return ORIGIN + monotonicMs();
-}
-
-export function msSince(start: number): number {
-  return Math.round(now() - start);
 }
 
 type Ending = "answered" | "retried" | "failed" | "interrupted";
@@ -36,21 +24,14 @@ interface ModelCall {
  */
 export class ModelWatch {
   readonly #scope: TurnScope;
-  #model = "unknown";
+  readonly #modelOf: () => string;
   #call: ModelCall | undefined;
   #engineSays = false;
   #countedTotal: number | undefined;
 
-  constructor(scope: TurnScope) {
+  constructor(scope: TurnScope, modelOf: () => string) {
     this.#scope = scope;
-  }
-
-  get model(): string {
-    return this.#model;
-  }
-
-  uses(model: string): void {
-    this.#model = model;
+    this.#modelOf = modelOf;
   }
 
   /** The engine reports that it sends a request to the model. */
@@ -83,8 +64,7 @@ export class ModelWatch {
   }
 
   /** The wait before a retry counts as part of the call. */
-  retry({ attempt, limit, cause }: { readonly attempt: number; readonly limit: number; readonly cause: string }): void {
-    this.#scope.log.warn("asking the model again", { attempt, limit, cause });
+  retry(): void {
     this.end("retried");
     this.#call = { since: now() };
   }
@@ -101,9 +81,10 @@ export class ModelWatch {
     const ms = msSince(call.since);
     const firstTokenMs = call.firstPieceAt === undefined ? undefined : Math.round(call.firstPieceAt - call.since);
     const { log, metrics } = this.#scope;
-    metrics.modelCallEnded({ model: this.#model, outcome, ms, firstTokenMs });
+    const model = this.#modelOf();
+    metrics.modelCallEnded({ model, outcome, ms, firstTokenMs });
     if (tokens) metrics.tokensUsed(countsOf(tokens));
-    log.debug("model call ended", { model: this.#model, outcome, ms, first_token_ms: firstTokenMs, tokens: tokens?.total_tokens });
+    log.debug("model call ended", { model, outcome, ms, first_token_ms: firstTokenMs, tokens: tokens?.total_tokens });
     this.#trace(call, outcome, tokens);
   }
 
@@ -111,7 +92,7 @@ export class ModelWatch {
     const { tracing, span } = this.#scope;
     const attributes = {
       "gen_ai.operation.name": "chat",
-      "gen_ai.request.model": this.#model,
+      "gen_ai.request.model": this.#modelOf(),
       "gen_ai.usage.input_tokens": tokens?.input_tokens,
       "gen_ai.usage.output_tokens": tokens?.output_tokens,
       "codex.outcome": outcome,

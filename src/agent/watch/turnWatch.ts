@@ -1,24 +1,26 @@
 import { AppError, describe } from "../../lib/errors.js";
 import type { Log } from "../../observability/log.js";
-import type { Telemetry, TraceContext } from "../../observability/telemetry.js";
+import { msSince, NO_METRICS, NO_TRACING, now, type Telemetry, type TraceContext } from "../../observability/telemetry.js";
 import type { ThreadEvent, TurnEnd, TurnOutcome } from "../../threads/events.js";
 import { isTurnEnd, type Turn, type TurnWatch } from "../../threads/turn.js";
 import type { Caller } from "../caller.js";
-import { ApprovalWatch, ModelWatch, msSince, now, ToolWatch, type TurnScope } from "./turnSteps.js";
+import { ApprovalWatch, ModelWatch, ToolWatch, type TurnScope } from "./turnSteps.js";
 
 /** Reports a turn's events, first to last, to logs, metrics and traces. */
 export class StartedTurn {
   readonly #scope: TurnScope;
   readonly #since = now();
-  readonly #model: ModelWatch;
-  readonly #tools: ToolWatch;
-  readonly #approvals: ApprovalWatch;
+  #model = "unknown";
+  /** Absent where nobody wants to know about model calls, as on most stdio servers. */
+  readonly #calls: ModelWatch | undefined;
+  #tools: ToolWatch | undefined;
+  #approvals: ApprovalWatch | undefined;
 
   constructor(scope: TurnScope) {
     this.#scope = scope;
-    this.#model = new ModelWatch({ ...scope, log: scope.log.target("model") });
-    this.#tools = new ToolWatch({ ...scope, log: scope.log.target("tools") });
-    this.#approvals = new ApprovalWatch({ ...scope, log: scope.log.target("approvals") });
+    const log = scope.log.target("model");
+    if (scope.metrics !== NO_METRICS || scope.tracing !== NO_TRACING || log.writes("debug"))
+      this.#calls = new ModelWatch({ ...scope, log }, () => this.#model);
   }
 
   take(event: ThreadEvent): void {
@@ -26,20 +28,21 @@ export class StartedTurn {
       case "messageDelta":
       case "reasoningDelta":
       case "rawReasoningDelta":
-        return this.#model.piece();
+        return this.#calls?.piece();
       case "rawItem":
-        return this.#model.item();
+        return this.#calls?.item();
       case "threadConfigured":
-        return this.#model.uses(event.settings.model);
+        this.#model = event.settings.model;
+        return undefined;
       case "turnStarted":
-        return this.#model.suppose();
+        return this.#calls?.suppose();
       case "turnContext":
-        this.#model.uses(event.settings.model);
-        return this.#model.begin();
+        this.#model = event.settings.model;
+        return this.#calls?.begin();
       case "tokenCount":
-        return this.#model.counted(event.usage);
+        return this.#calls?.counted(event.usage);
       case "modelRetry":
-        return this.#model.retry(event);
+        return this.#retry(event);
       case "commandStarted":
       case "commandEnded":
       case "patchStarted":
@@ -48,9 +51,9 @@ export class StartedTurn {
       case "mcpToolEnded":
         return this.#takeTool(event);
       case "approvalRequested":
-        return this.#approvals.asked(event.request);
+        return this.#approvalsSeen().asked(event.request);
       case "approvalDecided":
-        return this.#approvals.decided(event.id, event.decision);
+        return this.#approvalsSeen().decided(event.id, event.decision);
       case "historyCompacted":
         return this.#scope.log.info("history compacted");
       case "backgroundNote":
@@ -66,21 +69,32 @@ export class StartedTurn {
     }
   }
 
+  #retry({ attempt, limit, cause }: Extract<ThreadEvent, { readonly type: "modelRetry" }>): void {
+    this.#scope.log.target("model").warn("asking the model again", { attempt, limit, cause });
+    this.#calls?.retry();
+  }
+
+  #approvalsSeen(): ApprovalWatch {
+    this.#approvals ??= new ApprovalWatch({ ...this.#scope, log: this.#scope.log.target("approvals") });
+    return this.#approvals;
+  }
+
   #takeTool(event: Extract<ThreadEvent, { readonly callId: string }>): void {
+    this.#tools ??= new ToolWatch({ ...this.#scope, log: this.#scope.log.target("tools") });
     switch (event.type) {
       case "commandStarted":
-        this.#model.end("answered");
+        this.#calls?.end("answered");
         return this.#tools.commandStarted(event);
       case "commandEnded":
         this.#tools.commandEnded(event);
         break;
       case "patchStarted":
-        return this.#model.end("answered");
+        return this.#calls?.end("answered");
       case "patchEnded":
         this.#tools.patchEnded(event);
         break;
       case "mcpToolStarted":
-        this.#model.end("answered");
+        this.#calls?.end("answered");
         return this.#tools.toolStarted(event);
       case "mcpToolEnded":
         this.#tools.toolEnded(event);
@@ -89,18 +103,18 @@ export class StartedTurn {
         return;
     }
     // The model gets the results next.
-    if (!this.#tools.busy) this.#model.suppose();
+    if (!this.#tools.busy) this.#calls?.suppose();
   }
 
   #end(end: TurnEnd): void {
     const outcome = outcomeOf(end);
-    this.#model.close(outcome === "completed" ? "answered" : outcome);
-    this.#tools.close(outcome);
-    this.#approvals.close();
+    this.#calls?.close(outcome === "completed" ? "answered" : outcome);
+    this.#tools?.close(outcome);
+    this.#approvals?.close();
     const ms = msSince(this.#since);
     this.#scope.metrics.turnEnded({ outcome, ms });
-    this.#say(end, { outcome, ms, model: this.#model.model });
-    this.#scope.span.set({ "codex.outcome": outcome, "gen_ai.request.model": this.#model.model });
+    this.#say(end, { outcome, ms, model: this.#model });
+    this.#scope.span.set({ "codex.outcome": outcome, "gen_ai.request.model": this.#model });
     this.#scope.span.end(outcome === "completed" ? undefined : outcome);
     this.#scope.ended?.(outcome);
   }
