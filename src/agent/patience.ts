@@ -64,6 +64,7 @@ export class Patience {
   }
 
   #learntOf(waiter: Waiter): number {
+    if (this.#learnt.size === 0) return Number.POSITIVE_INFINITY;
     const learnt = this.#learnt.get(keyOf(waiter));
     return learnt && this.#now() < learnt.until ? learnt.ms : Number.POSITIVE_INFINITY;
   }

@@ -165,6 +165,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
  * would otherwise close folders with programs to everyone.
  */
 function openFolders(writable: WritablePlaces, { sandboxPolicy: policy, cwd: workspace }: ThreadSettings, env: NodeJS.ProcessEnv): void {
+  if (policy.type === "read-only") return;
   for (const folder of writableFolders(policy, { workspace, env })) writable.open(folder);
 }
 
