@@ -177,7 +177,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
 ];
 
 /** The profile of an unknown client: most likely built on an SDK, and it is not known what its model sees. */
-const UNKNOWN_CLIENT: ClientProfile = { shows: "unknown", waits: SDK_WALL_S, readsEvents: true, form: "decision" };
+export const UNKNOWN_CLIENT: ClientProfile = { shows: "unknown", waits: SDK_WALL_S, readsEvents: true, form: "decision" };
 
 /** No name in the table is longer. */
 const MAX_NAME_LENGTH = 100;

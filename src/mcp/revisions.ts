@@ -26,9 +26,9 @@ export function primesStreams(revision: HandshakeRevision | undefined): boolean 
   return revision === "2025-11-25";
 }
 
-/** Older clients do not pass `structuredContent` to their model. A client without a handshake counts as current, as in Codex. */
-export function hasStructuredContent(revision: HandshakeRevision | undefined): boolean {
-  return revision === undefined || revision >= "2025-06-18";
+/** Older clients do not pass `structuredContent` to their model. */
+export function hasStructuredContent(revision: HandshakeRevision): boolean {
+  return revision >= "2025-06-18";
 }
 
 /** The `_meta` key in which a stateless request names its version. */

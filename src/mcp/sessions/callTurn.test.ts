@@ -7,6 +7,7 @@ import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { Turn } from "../../threads/turn.js";
+import { UNKNOWN_CLIENT } from "../clientProfiles.js";
 import type { TurnCall } from "../tools/tools.js";
 import type { Call } from "../wording/turnView.js";
 import { followTurn } from "./callTurn.js";
@@ -46,7 +47,7 @@ class Attachment {
       progressToken: undefined,
       logLevel: () => undefined,
       canElicit: false,
-      revision: undefined,
+      reader: { client: UNKNOWN_CLIENT, takesStructured: true },
       ...options,
       peer: {
         notify: (method, params) => this.sent.push([method, params]),
@@ -111,7 +112,7 @@ describe("a call attached to a turn", () => {
       logLevel: () => undefined,
       peer,
       canElicit: false,
-      revision: undefined,
+      reader: { client: UNKNOWN_CLIENT, takesStructured: true },
     });
     expect(sent.map((text) => valueAt(JSON.parse(text), "params.msg.type"))).toEqual(["warning", "task_complete"]);
   });

@@ -3,8 +3,6 @@ import { RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
 import { Tasks } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
-import { clientProfile } from "../clientProfiles.js";
-import { hasStructuredContent } from "../revisions.js";
 import { formFor, takeAnswer } from "../tools/answers.js";
 import { Stay } from "../tools/stay.js";
 import type { TurnCall } from "../tools/tools.js";
@@ -57,13 +55,12 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
     const { results } = presentation;
     const outcome = await turn.outcome;
     const receipt = await agent.receiptOf(turn);
-    const reader = { client: clientProfile(call.client), takesStructured: hasStructuredContent(call.revision) };
     const result = turnResult(outcome, {
       threadId,
       engine: agent.engineName,
       receipt,
       ifSilent,
-      reader,
+      reader: call.reader,
       results,
       resultTokens: turnCall.resultTokens,
       remarks,
@@ -80,7 +77,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
 
 function answered({ stay }: TurnCall, result: CallToolResult): CallToolResult {
   if (!stay) return result;
-  const whole = withLostTurns(result, stay.lost);
+  const whole = stay.lost.length === 0 ? result : withLostTurns(result, stay.lost);
   stay.answered(whole);
   return whole;
 }

@@ -8,7 +8,7 @@ import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Wire } from "../../jsonrpc/wire.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
-import type { ClientInfo } from "../clientProfiles.js";
+import { type ClientInfo, UNKNOWN_CLIENT } from "../clientProfiles.js";
 import type { ResultStyle } from "../wording/callResult.js";
 import { ElicitationChannel } from "./callTurn.js";
 
@@ -58,7 +58,7 @@ class ChannelStage implements AsyncDisposable {
         habits.asksNobody = true;
       },
       client,
-      revision: undefined,
+      reader: { client: UNKNOWN_CLIENT, takesStructured: true },
     };
     const presentation = { events: "all", progress: true, logMessages: "on-request", results, turnsOutliveCalls: true } as const;
     this.channel = new ElicitationChannel(call, { agent: agentWith(this.desk, fallback), emptyForms: false, presentation });

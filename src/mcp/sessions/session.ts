@@ -7,14 +7,15 @@ import type { Frame, Outlet } from "../../jsonrpc/wire.js";
 import { describe } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { readTraceContext } from "../../observability/telemetry.js";
-import { batchObjection, claimsVersion } from "../revisions.js";
+import { clientProfile, UNKNOWN_CLIENT } from "../clientProfiles.js";
+import { batchObjection, claimsVersion, hasStructuredContent } from "../revisions.js";
 import { type ClientHabits, readClaim } from "../stateless/request.js";
 import type { StatelessServer } from "../stateless/server.js";
 import type { ToolDeclaration } from "../tools/tool.js";
 import type { Tools } from "../tools/tools.js";
 import type { CallToolResult } from "../wording/callResult.js";
 import { isLogLevel, LOG_LEVELS, type LogLevel } from "../wording/logMessage.js";
-import { type Call, readProgressToken } from "../wording/turnView.js";
+import { type Call, type ClientReader, readProgressToken } from "../wording/turnView.js";
 import { type Handshake, initializeResult, readHandshake } from "./initialize.js";
 
 /** Methods of one session that are not part of MCP. */
@@ -77,6 +78,8 @@ export class Session {
   /** What was learned from the client's behaviour. */
   readonly habits: ClientHabits = { answersByItself: false };
   #profile: Handshake | undefined;
+  /** A client without a handshake counts as current, as in Codex. */
+  #reader: ClientReader = { client: UNKNOWN_CLIENT, takesStructured: true };
   #further: Promise<FurtherMethods> | undefined;
   /** Stateless requests in progress. */
   readonly #stateless = new Set<RequestId>();
@@ -100,10 +103,15 @@ export class Session {
     return this.#profile;
   }
 
+  get reader(): ClientReader {
+    return this.#reader;
+  }
+
   /** Behind a gateway, another client may use the same connection. The last handshake counts. */
   welcome(profile: Handshake): void {
     const isFirst = this.#profile === undefined;
     this.#profile = profile;
+    this.#reader = { client: clientProfile(profile), takesStructured: hasStructuredContent(profile.revision) };
     this.logLevel = undefined;
     this.habits.answersByItself = false;
     this.peer.batchObjection = batchObjection(profile.revision);
@@ -242,7 +250,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
       session.habits.answersByItself = true;
     },
     listsRoots: session.profile?.roots ?? false,
-    revision: session.profile?.revision,
+    reader: session.reader,
     client: session.profile,
     trace: readTraceContext(params),
   };

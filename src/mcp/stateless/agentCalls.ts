@@ -5,6 +5,7 @@ import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
 import { type Release, Shares } from "../../lib/shares.js";
 import { readTraceContext } from "../../observability/telemetry.js";
+import { clientProfile } from "../clientProfiles.js";
 import type { CallStay, Tools } from "../tools/tools.js";
 import { lostTurn, refusal } from "../wording/callResult.js";
 import type { Call } from "../wording/turnView.js";
@@ -195,7 +196,7 @@ function callOf(request: StatelessRequest): Call {
     logLevel: () => claim.logLevel,
     peer: { ...peer, request: () => Promise.reject(new Error("clients of this era cannot be asked")) },
     canElicit: canBeAsked(request),
-    revision: undefined,
+    reader: { client: clientProfile(claim.client), takesStructured: true },
     client: claim.client,
     asksForEvents: EVENTS_EXTENSION in claim.extensions,
     trace: readTraceContext(params),

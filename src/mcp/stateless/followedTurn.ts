@@ -190,7 +190,8 @@ export class FollowedTurn implements Work {
   }
 
   #withLost(result: CallToolResult): CallToolResult {
-    return withLostTurns(result, this.stay?.lost ?? []);
+    const lost = this.stay?.lost ?? [];
+    return lost.length === 0 ? result : withLostTurns(result, lost);
   }
 
   async #follow(): Promise<WorkEnd> {

@@ -13,7 +13,6 @@ import { turnIdOf } from "../../lib/ids.js";
 import { monotonicMs, timeoutSignal } from "../../lib/promises.js";
 import type { Telemetry } from "../../observability/telemetry.js";
 import type { TurnWatch } from "../../threads/turn.js";
-import { clientProfile } from "../clientProfiles.js";
 import { type CallToolResult, type DraftResult, presented, refusal } from "../wording/callResult.js";
 import { INSTRUCTIONS } from "../wording/instructions.js";
 import { joinedRemark } from "../wording/runningResult.js";
@@ -238,10 +237,10 @@ function folderOf(uri: unknown): string[] {
 }
 
 /** A client that declares the events extension gets events, whatever its name. */
-function eventsFor(mode: "auto" | EventsShown, { events, results }: Presentation, { client, asksForEvents }: Call): EventsShown {
+function eventsFor(mode: "auto" | EventsShown, { events, results }: Presentation, { reader, asksForEvents }: Call): EventsShown {
   if (events === "none") return "none";
   if (mode !== "auto") return mode;
-  return results === "recorded" || asksForEvents || clientProfile(client).readsEvents ? events : "none";
+  return results === "recorded" || asksForEvents || reader.client.readsEvents ? events : "none";
 }
 
 interface StayParts {
@@ -266,7 +265,7 @@ async function stayFor({ turn, wait }: TurnAnswer, parts: StayParts): Promise<Ca
   }
   const lost = await agent.lostTurns(ask, turn);
   const waiter = { principal: call.caller?.principal, client: call.client?.name };
-  const { waits } = clientProfile(call.client);
+  const { waits } = call.reader.client;
   const ms = agent.patience.of(waiter, {
     askedMs: wait === undefined ? undefined : wait * 1_000,
     wall: waits === true ? true : waits * 1_000,

@@ -104,7 +104,6 @@ const MOST_LOST = 3;
 
 /** Adds the newest threads whose calls timed out before their clients learned the id. No other result names them. */
 export function withLostTurns(result: CallToolResult, lost: readonly AttendedTurn[]): CallToolResult {
-  if (lost.length === 0) return result;
   const named = lost.slice(-MOST_LOST).map((attended) => ({ threadId: attended.turn.threadId, ...standingOf(attended) }));
   const text = named
     .map(({ threadId, state, next }) => `\nAn earlier call here timed out; its thread ${threadId} ${state}. ${next}`)

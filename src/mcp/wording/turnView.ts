@@ -5,12 +5,16 @@ import type { ThreadId } from "../../lib/ids.js";
 import type { TraceContext } from "../../observability/telemetry.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
-import type { ClientInfo } from "../clientProfiles.js";
-import type { HandshakeRevision } from "../revisions.js";
-import type { ResultStyle } from "./callResult.js";
+import type { ClientInfo, ClientProfile } from "../clientProfiles.js";
+import type { ResultReader, ResultStyle } from "./callResult.js";
 import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
 import { type LogLevel, logMessage, reaches } from "./logMessage.js";
 import { ProgressReporter, progressText } from "./progress.js";
+
+/** What is known of a client that reads results. A session decides it once, with its handshake. */
+export interface ClientReader extends ResultReader {
+  readonly client: ClientProfile;
+}
 
 /** One `tools/call` in progress: its caller, its channel and its abort signal. */
 export interface Call {
@@ -28,7 +32,8 @@ export interface Call {
   readonly asksNobody?: () => void;
   /** The client declared that it can list its roots. */
   readonly listsRoots?: boolean | undefined;
-  readonly revision: HandshakeRevision | undefined;
+  /** How the client handles responses. */
+  readonly reader: ClientReader;
   /** The client's name and version. */
   readonly client?: ClientInfo | undefined;
   /** The client declared the events extension. */

@@ -7,6 +7,7 @@ import { Feed } from "../../../src/agent/feed.js";
 import { NamedSessions } from "../../../src/agent/namedSessions.js";
 import { Patience } from "../../../src/agent/patience.js";
 import { type ApprovalDesk, MemoryApprovalDesk } from "../../../src/approvals/desk.js";
+import { UNKNOWN_CLIENT } from "../../../src/mcp/clientProfiles.js";
 import { toolsOf } from "../../../src/mcp/tools/sets.js";
 import { type OpenedAgent, Tools } from "../../../src/mcp/tools/tools.js";
 import type { CallToolResult } from "../../../src/mcp/wording/callResult.js";
@@ -129,5 +130,5 @@ function callOf(caller: Caller | undefined, signal: AbortSignal): Call {
     congested: () => undefined,
     request: () => Promise.reject(new Error("not asked")),
   };
-  return { requestId: 1, signal, caller, progressToken: undefined, logLevel: () => undefined, peer, canElicit: false, revision: undefined };
+  return { requestId: 1, signal, caller, progressToken: undefined, logLevel: () => undefined, peer, canElicit: false, reader: { client: UNKNOWN_CLIENT, takesStructured: true } };
 }

@@ -1,4 +1,15 @@
-import { closeSync, close as closeWithCallback, constants, fdatasync as fdatasyncWithCallback, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  close as closeWithCallback,
+  constants,
+  fdatasync as fdatasyncWithCallback,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { errorCode } from "../../../lib/errors.js";
