@@ -33,12 +33,20 @@ import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { TokenUsage } from "../threads/usage.js";
 import type { Asker, ThreadAccess } from "./access.js";
-import { type AskedSettings, changedSettings, checkLengths, namesAnything, type SettingsChange } from "./askedSettings.js";
 import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope, withoutSession } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, CallerTimedOut, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed, FeedEntry, ThreadChange } from "./feed.js";
+import {
+  type AskedSettings,
+  changedSettings,
+  checkLengths,
+  FolderNotNamed,
+  namesAnything,
+  type SettingsChange,
+  type WorkingFolders,
+} from "./grantedSettings.js";
 import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
@@ -50,7 +58,6 @@ import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
 import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
 import { costOf } from "./turnUsage.js";
-import { FolderNotNamed, type WorkingFolders } from "./workingFolder.js";
 
 /** The caller of an operation, its abort signal and how its turns are observed. */
 export interface Ask extends Asker {

@@ -1,26 +1,101 @@
-import { accessSync, constants } from "node:fs";
-import { hostname, networkInterfaces } from "node:os";
+import { type Stats, statSync } from "node:fs";
 import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
-import { isOwnProgram, OWN_NAMES, scriptIn } from "../exec/nesting/ownProgram.js";
-import type { McpServerSettings, McpServerTransport, ThreadSettings } from "../threads/settings.js";
+import { AppError, describe, errorCode } from "../lib/errors.js";
+import { withoutUndefined } from "../lib/fields.js";
+import { LONGEST_PATH } from "../lib/files/kernelFiles.js";
+import { resolveLinks } from "../platform/paths.js";
+import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
-import type { AskedSettings, SettingsChange } from "./askedSettings.js";
+import { InvalidArguments } from "./errors.js";
+import { type OwnAddress, withoutOwnEntries } from "./ownEntries.js";
 
-/** How an entry of `mcp_servers` can name this server. */
-export interface OwnPlaces {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The base folder of programs with a relative path. */
-  readonly cwd: string;
-  /** The address on which the server listens, if any. */
-  readonly address?: OwnAddress | undefined;
+/** The settings that a caller may request for a new thread. */
+export interface AskedSettings {
+  readonly model?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly approvalPolicy?: ThreadSettings["approvalPolicy"] | undefined;
+  readonly sandbox?: ThreadSettings["sandboxPolicy"]["type"] | undefined;
+  readonly config?: Readonly<Record<string, unknown>> | undefined;
+  readonly baseInstructions?: string | undefined;
+  readonly developerInstructions?: string | undefined;
+  readonly compactPrompt?: string | undefined;
+  /** Accepts a missing folder and the unnamed default folder, for callers that expect the behaviour of Codex 0.92.0. */
+  readonly takesAnyFolder?: boolean | undefined;
+  /** The thread is read-only, whatever else is requested or configured. */
+  readonly looksOnly?: true | undefined;
+  /** If the requested model is not available, another one may replace it; the turn reports this. */
+  readonly takesAnyModel?: boolean | undefined;
+  /** The model may search the web. */
+  readonly searchesWeb?: true | undefined;
 }
 
-export interface OwnAddress {
-  readonly host: string;
-  readonly port: number;
-  /** Other host names of the server. */
-  readonly names: readonly string[];
+const LONGEST_NAME = 256;
+const LONGEST_TEXT = 1024 * 1024;
+const LONGEST = {
+  model: LONGEST_NAME,
+  profile: LONGEST_NAME,
+  cwd: LONGEST_PATH,
+  baseInstructions: LONGEST_TEXT,
+  developerInstructions: LONGEST_TEXT,
+  compactPrompt: LONGEST_TEXT,
+};
+
+/** Limits the texts that threads, records and the feed keep. Throws `InvalidArguments`. */
+export function checkLengths(asked: Partial<Record<keyof typeof LONGEST, string | undefined>>): void {
+  for (const [name, most] of Object.entries(LONGEST) as [keyof typeof LONGEST, number][])
+    if ((asked[name]?.length ?? 0) > most) throw new InvalidArguments(`\`${name}\` has more than ${most} characters.`);
+}
+
+/** Settings that replace a thread's own from one of its turns on. */
+export interface SettingsChange extends Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy" | "model"> {
+  readonly cwd: string;
+  /** Absent: the model's default. */
+  readonly effort?: ThreadSettings["reasoningEffort"];
+  readonly summary: ThreadSettings["reasoningSummary"];
+}
+
+/** Whether the caller requests settings that can change on an existing thread. */
+export function namesAnything({ model, cwd, sandbox, approvalPolicy, config, looksOnly }: AskedSettings): boolean {
+  return [model, cwd, sandbox, approvalPolicy, config, looksOnly].some((value) => value !== undefined);
+}
+
+/**
+ * The settings of an existing thread with the caller's changes. `asked` holds the settings that a new thread would get for the same
+ * request, with all checks applied.
+ */
+export function changedSettings(
+  current: ThreadSettings,
+  { asked, changes }: { readonly asked: ThreadSettings; readonly changes: AskedSettings },
+): ThreadSettings {
+  const { model, cwd, sandbox, approvalPolicy, config, looksOnly } = changes;
+  return {
+    ...current,
+    ...(cwd !== undefined && { cwd: asked.cwd }),
+    ...(sandbox !== undefined && { sandboxPolicy: asked.sandboxPolicy }),
+    ...(approvalPolicy !== undefined && { approvalPolicy: asked.approvalPolicy }),
+    ...(model !== undefined && modelOf(asked)),
+    ...(config !== undefined && configuredIn(current, { asked, config })),
+    ...(looksOnly && { looksOnly, sandboxPolicy: asked.sandboxPolicy, approvalPolicy: asked.approvalPolicy }),
+  };
+}
+
+function modelOf({ model, modelIsOurs, modelIsDefault, modelIsReplaceable }: ThreadSettings): Partial<ThreadSettings> {
+  return withoutUndefined({ model, modelIsOurs, modelIsDefault, modelIsReplaceable });
+}
+
+/** From a call's `config`, an existing thread takes only the reasoning settings and the environment of its commands. */
+function configuredIn(
+  current: ThreadSettings,
+  { asked, config }: { readonly asked: ThreadSettings; readonly config: Readonly<Record<string, unknown>> },
+): Partial<ThreadSettings> {
+  const names = (key: string) => Object.keys(config).some((name) => name === key || name.startsWith(`${key}.`));
+  return withoutUndefined({
+    ...(names("model_reasoning_effort") && { reasoningEffort: asked.reasoningEffort }),
+    ...(names("shell_environment_policy") && { shellEnvironment: asked.shellEnvironment }),
+    ...(asked.stated && { stated: { ...current.stated, ...asked.stated } }),
+  });
 }
 
 export interface GrantedSettingsParts {
@@ -75,6 +150,7 @@ export class GrantedSettings {
   }
 
   #granted(resolved: ThreadSettings): ThreadSettings {
+    if (resolved.mcpServers.length === 0) return resolved;
     const { env, serverCwd: cwd, ownAddress } = this.#parts;
     const granted = withoutOwnEntries(resolved, { env, cwd, address: ownAddress?.() });
     for (const { warning } of granted.leftOutServers ?? []) this.#reportOnce(warning);
@@ -95,143 +171,69 @@ export class GrantedSettings {
   }
 }
 
-type Program = Extract<McpServerTransport, { kind: "program" }>;
-
-/** The settings without such entries. Their names are kept for an engine that reads config.toml itself. */
-export function withoutOwnEntries(settings: ThreadSettings, places: OwnPlaces): ThreadSettings {
-  const own = settings.mcpServers.filter((server) => isOwnEntry(server, places));
-  if (own.length === 0) return settings;
-  return {
-    ...settings,
-    mcpServers: settings.mcpServers.filter((server) => !own.includes(server)),
-    leftOutServers: own.map(({ name }) => ({
-      name,
-      warning: `left out MCP server ${name}: it is this server, whose turns must not start others`,
-    })),
-  };
+/** Nothing can run in the folder that the call names. */
+class FolderUnusable extends AppError {
+  readonly code = "cwd_unusable";
 }
 
-/**
- * Whether an entry of `mcp_servers` leads back to this server or to Codex's own MCP server: its tools would start turns outside the
- * thread's sandbox. A script that starts the server is not recognised here; the mark in its environment covers that case.
- */
-export function isOwnEntry({ transport }: Pick<McpServerSettings, "transport">, places: OwnPlaces): boolean {
-  if (transport.kind === "http") return places.address !== undefined && isOwnUrl(transport.url, places.address);
-  return isOwnCommand([transport.command, ...transport.args], { transport, places });
-}
+/** The call names no folder, and the default folder is unsuitable for a turn that may write. */
+export class FolderNotNamed extends AppError {
+  readonly code = "cwd_not_named";
 
-interface Written {
-  readonly transport: Program;
-  readonly places: OwnPlaces;
-}
-
-/** Commands with more nested wrappers are not analysed. */
-const MOST_WRAPPINGS = 8;
-const WRAPPERS = new Set([
-  "env",
-  "nohup",
-  "setsid",
-  "nice",
-  "ionice",
-  "exec",
-  "command",
-  "stdbuf",
-  "time",
-  "timeout",
-  "xvfb-run",
-  "sudo",
-  "doas",
-]);
-const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"]);
-const PACKAGE_RUNNERS = new Set(["npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "corepack", "volta", "fnm", "mise"]);
-const WINDOWS_ENDING = /\.(?:exe|cmd|bat|ps1)$/i;
-
-function isOwnCommand(given: readonly string[], written: Written): boolean {
-  let words = given;
-  for (let depth = 0; depth < MOST_WRAPPINGS && words.length > 0; depth++) {
-    const [program = "", ...args] = words;
-    const name = path.basename(program).replace(WINDOWS_ENDING, "");
-    if (isOwnName(name, args) || isOwnFile(program, written)) return true;
-    if (PACKAGE_RUNNERS.has(name) && args.some(isOwnPackage)) return true;
-    const script = scriptIn(words);
-    if (script !== undefined) return isOwnProgram(path.resolve(written.transport.cwd ?? written.places.cwd, script));
-    const inner = SHELLS.has(name) ? scriptWords(args) : WRAPPERS.has(name) ? afterWrapper(args) : undefined;
-    if (inner === undefined) return false;
-    words = inner;
+  constructor(
+    folder: string,
+    /** The folders of the caller's most recent threads, newest first. */
+    readonly recent: readonly string[],
+  ) {
+    super(
+      `No \`cwd\` was named, and this server was started in ${folder}: a turn that may write could change anything there. ` +
+        "Name the folder to work in as `cwd`, or ask with `sandbox: read-only`.",
+    );
   }
-  return false;
 }
 
-function isOwnName(name: string, args: readonly string[]): boolean {
-  return OWN_NAMES.has(name) || (name === "codex" && (args.includes("mcp-server") || args.join(" ").endsWith("mcp serve")));
+/** The working folder of calls that name none. */
+interface DefaultFolder {
+  readonly home: string;
+  /** Set by the operator with `--cd`. */
+  readonly isChosen: boolean;
 }
 
-/** `codex-mcpd`, `codex-mcpd@1.2`, `npm:codex-mcpd@latest`, `--package=codex-mcpd`. */
-function isOwnPackage(word: string): boolean {
-  return OWN_NAMES.has(
-    word
-      .replace(/^--?[\w-]+=/, "")
-      .replace(/^npm:/, "")
-      .replace(/@[^@/]*$/, ""),
-  );
+/** Checks of working folders that apply to all callers. */
+export class WorkingFolders {
+  readonly #default: DefaultFolder;
+
+  constructor(defaultFolder: DefaultFolder) {
+    this.#default = defaultFolder;
+  }
+
+  /** Throws `FolderUnusable` unless it is an accessible folder. */
+  checkUsable(folder: string): void {
+    const stats = statsOf(folder);
+    if (stats === undefined)
+      throw new FolderUnusable(`The working directory ${folder} does not exist. Name an existing directory as \`cwd\`.`);
+    if (!stats.isDirectory())
+      throw new FolderUnusable(`The working directory ${folder} is not a directory but a file. Name its directory as \`cwd\`.`);
+  }
+
+  /** Clients often start servers in `/` or in the home folder by default. A call must name such a folder before a turn may write there. */
+  mustBeNamed({ cwd, sandboxPolicy }: ThreadSettings): boolean {
+    const { home, isChosen } = this.#default;
+    if (isChosen || sandboxPolicy.type === "read-only") return false;
+    const real = resolveLinks(cwd) ?? cwd;
+    return real === path.parse(real).root || real === (resolveLinks(home) ?? home);
+  }
 }
 
-function isOwnFile(program: string, { transport, places }: Written): boolean {
-  if (program.includes("/")) return isOwnProgram(path.resolve(transport.cwd ?? places.cwd, program));
-  const searched = transport.env["PATH"] ?? places.env["PATH"] ?? "";
-  const found = searched
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, program))
-    .find(isExecutable);
-  return found !== undefined && isOwnProgram(found);
-}
-
-function isExecutable(file: string): boolean {
+function statsOf(folder: string): Stats | undefined {
   try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
+    return statSync(folder, { throwIfNoEntry: false });
+  } catch (error) {
+    // A parent of the path is a file.
+    if (errorCode(error) === "ENOTDIR") return undefined;
+    throw new FolderUnusable(
+      `The working directory ${folder} cannot be used (${errorCode(error) ?? describe(error)}). Name another one as \`cwd\`.`,
+      { cause: error },
+    );
   }
-}
-
-/** The first command of `sh -c '…'`. The script is split at spaces, quotes and operators, not parsed. */
-function scriptWords(args: readonly string[]): string[] | undefined {
-  const at = args.findIndex((word) => /^-[a-z]*c$/.test(word));
-  const script = at < 0 ? args.find((word) => !word.startsWith("-")) : args[at + 1];
-  if (script === undefined) return undefined;
-  if (at < 0) return [script];
-  return withoutAssignments(script.split(/[\s;&|"']+/).filter((word) => word !== ""));
-}
-
-/** A wrapper's options may have values, so the first word that can be a program is taken as the program. */
-function afterWrapper(args: readonly string[]): string[] {
-  return withoutAssignments(args.flatMap((word) => word.replace(/^(?:-S|--split-string=)/, "").split(/\s+/)));
-}
-
-function withoutAssignments(words: readonly string[]): string[] {
-  const at = words.findIndex((word) => word !== "" && !word.startsWith("-") && !/^\w+=/.test(word) && !/^\d+[smhd]?$/.test(word));
-  return at < 0 ? [] : words.slice(at);
-}
-
-const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]|0\.0\.0\.0|\[::\])$/;
-const EVERYWHERE = new Set(["0.0.0.0", "::", "[::]", ""]);
-
-function isOwnUrl(written: string, { host, port, names }: OwnAddress): boolean {
-  if (!URL.canParse(written)) return false;
-  const url = new URL(written);
-  if (Number(url.port || (url.protocol === "https:" ? 443 : 80)) !== port) return false;
-  const asked = url.hostname.replace(/\.$/, "").toLowerCase();
-  if (LOOPBACK.test(asked)) return true;
-  const listed = [host, ...names, ...(EVERYWHERE.has(host) ? [hostname(), ...addressesHere()] : [])];
-  return listed.some((name) => bare(name) === bare(asked));
-}
-
-function addressesHere(): string[] {
-  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
-}
-
-function bare(name: string): string {
-  return name.replace(/^\[|\]$/g, "").toLowerCase();
 }

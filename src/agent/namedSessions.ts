@@ -6,9 +6,9 @@ import type { TurnOutcome } from "../threads/events.js";
 import type { NamedSession, NamedSessionStore, SpokenTurn } from "../threads/namedSession.js";
 import type { Turn } from "../threads/turn.js";
 import type { Agent, Ask } from "./agent.js";
-import type { AskedSettings } from "./askedSettings.js";
 import { checkScope, withoutSession } from "./caller.js";
 import { CallCancelled, InvalidArguments } from "./errors.js";
+import type { AskedSettings } from "./grantedSettings.js";
 
 export interface NamedSessionsParts {
   readonly agent: Pick<Agent, "begin" | "replyWith" | "settingsOf">;

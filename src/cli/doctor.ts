@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { WorkingFolders } from "../agent/workingFolder.js";
+import { WorkingFolders } from "../agent/grantedSettings.js";
 import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { AppServers } from "../engines/codex/appServer/appServers.js";

@@ -10,7 +10,7 @@ import {
   type Scope,
   type SessionCaller,
 } from "../agent/caller.js";
-import type { OwnAddress } from "../agent/grantedSettings.js";
+import type { OwnAddress } from "../agent/ownEntries.js";
 import { MemoryTurnLimiter, type TurnLimiter } from "../agent/turnLimiter.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";

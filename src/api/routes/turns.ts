@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
-import type { AskedSettings } from "../../agent/askedSettings.js";
 import { InvalidArguments } from "../../agent/errors.js";
+import type { AskedSettings } from "../../agent/grantedSettings.js";
 import { type ThreadId, turnIdOf } from "../../lib/ids.js";
 import { waitFor } from "../../lib/promises.js";
 import type { Turn } from "../../threads/turn.js";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { AskedSettings } from "../../agent/askedSettings.js";
+import type { AskedSettings } from "../../agent/grantedSettings.js";
 import type { FileChange, FileChanges } from "../../exec/actions.js";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../exec/policies.js";
 import { isFields } from "../../lib/fields.js";

@@ -1,5 +1,5 @@
 import { SettingsInvalid } from "../../agent/errors.js";
-import { FolderNotNamed } from "../../agent/workingFolder.js";
+import { FolderNotNamed } from "../../agent/grantedSettings.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../../exec/policies.js";
 import { type DraftResult, refusal } from "../wording/callResult.js";
 import {

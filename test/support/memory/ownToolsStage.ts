@@ -130,5 +130,14 @@ function callOf(caller: Caller | undefined, signal: AbortSignal): Call {
     congested: () => undefined,
     request: () => Promise.reject(new Error("not asked")),
   };
-  return { requestId: 1, signal, caller, progressToken: undefined, logLevel: () => undefined, peer, canElicit: false, reader: { client: UNKNOWN_CLIENT, takesStructured: true } };
+  return {
+    requestId: 1,
+    signal,
+    caller,
+    progressToken: undefined,
+    logLevel: () => undefined,
+    peer,
+    canElicit: false,
+    reader: { client: UNKNOWN_CLIENT, takesStructured: true },
+  };
 }

@@ -1,5 +1,5 @@
-import type { AskedSettings } from "../../../agent/askedSettings.js";
 import { AboveCeiling } from "../../../agent/errors.js";
+import type { AskedSettings } from "../../../agent/grantedSettings.js";
 import { SANDBOX_MODES, type SandboxMode } from "../../../exec/policies.js";
 import type { SpokenTurn } from "../../../threads/namedSession.js";
 import { givesStructured } from "../structuredSwitch.js";

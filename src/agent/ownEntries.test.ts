@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { httpServer } from "../../test/support/processes/agentMcpServers.js";
-import { isOwnEntry } from "./grantedSettings.js";
+import { isOwnEntry } from "./ownEntries.js";
 
 let place: string;
 beforeAll(() => {
