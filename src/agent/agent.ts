@@ -49,6 +49,7 @@ import {
 } from "./grantedSettings.js";
 import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
+import { costOf } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
 import { diffToRemote, type RemoteDiff } from "./remoteDiff.js";
 import { focusedTarget, nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
@@ -57,7 +58,6 @@ import { type FollowedBatch, followThread } from "./threadFollower.js";
 import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
 import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
-import { costOf } from "./turnUsage.js";
 
 /** The caller of an operation, its abort signal and how its turns are observed. */
 export interface Ask extends Asker {

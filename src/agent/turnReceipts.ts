@@ -2,8 +2,7 @@ import type { ModelPrice } from "../config/resolve.js";
 import type { ChangedFiles } from "../exec/changes/workspaceChanges.js";
 import type { Reach } from "../threads/limits.js";
 import { isTurnEnd, type Turn, type TurnRequest, type TurnWatch } from "../threads/turn.js";
-import { ReceiptCollector, type TurnReceipt } from "./receipt.js";
-import { costOf } from "./turnUsage.js";
+import { costOf, ReceiptCollector, type TurnReceipt } from "./receipt.js";
 
 /** Detects what a turn changes on disk. */
 export interface DiskLook {

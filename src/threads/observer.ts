@@ -1,5 +1,4 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
-import { describe } from "../lib/errors.js";
 import type { ThreadId, TurnId, TurnKey } from "../lib/ids.js";
 import type { LogReader } from "./eventLog.js";
 import type { ThreadEvent, TurnInput, TurnOutcome } from "./events.js";
@@ -37,24 +36,4 @@ export interface ThreadObserver {
   /** The log is complete and the outcome settled. */
   turnEnded(turn: ObservedTurn, outcome: TurnOutcome): void;
   threadClosed(id: ThreadId): void;
-}
-
-/** Wraps an observer so that its exceptions are reported and do not affect the threads. */
-export function guardedObserver(observer: ThreadObserver, report: ((line: string) => void) | undefined): ThreadObserver {
-  const guard = (fact: string, tell: () => void) => {
-    try {
-      tell();
-    } catch (error) {
-      report?.(`observer of threads failed on ${fact}: ${describe(error)}`);
-    }
-  };
-  return {
-    threadOpened: (thread) => guard("threadOpened", () => observer.threadOpened(thread)),
-    turnQueued: (turn) => guard("turnQueued", () => observer.turnQueued(turn)),
-    turnBegun: (turn) => guard("turnBegun", () => observer.turnBegun(turn)),
-    questionAsked: (turn, request) => guard("questionAsked", () => observer.questionAsked(turn, request)),
-    questionAnswered: (turn, answer) => guard("questionAnswered", () => observer.questionAnswered(turn, answer)),
-    turnEnded: (turn, outcome) => guard("turnEnded", () => observer.turnEnded(turn, outcome)),
-    threadClosed: (id) => guard("threadClosed", () => observer.threadClosed(id)),
-  };
 }

@@ -9,7 +9,7 @@ import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
-import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
+import type { LoadedThread, ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 import {
   NOTHING_YET,
@@ -373,4 +373,24 @@ function inForce<Opening extends Pick<ThreadOpening, "settings">>(
   { settings = opening.settings }: EngineThread,
 ): Opening {
   return { ...opening, settings };
+}
+
+/** Wraps an observer so that its exceptions are reported and do not affect the threads. */
+function guardedObserver(observer: ThreadObserver, report: ((line: string) => void) | undefined): ThreadObserver {
+  const guard = (fact: string, tell: () => void) => {
+    try {
+      tell();
+    } catch (error) {
+      report?.(`observer of threads failed on ${fact}: ${describe(error)}`);
+    }
+  };
+  return {
+    threadOpened: (thread) => guard("threadOpened", () => observer.threadOpened(thread)),
+    turnQueued: (turn) => guard("turnQueued", () => observer.turnQueued(turn)),
+    turnBegun: (turn) => guard("turnBegun", () => observer.turnBegun(turn)),
+    questionAsked: (turn, request) => guard("questionAsked", () => observer.questionAsked(turn, request)),
+    questionAnswered: (turn, answer) => guard("questionAnswered", () => observer.questionAnswered(turn, answer)),
+    turnEnded: (turn, outcome) => guard("turnEnded", () => observer.turnEnded(turn, outcome)),
+    threadClosed: (id) => guard("threadClosed", () => observer.threadClosed(id)),
+  };
 }

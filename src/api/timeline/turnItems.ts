@@ -1,6 +1,6 @@
 // Long because every kind of turn event has its form here, and the same state serves live readers and later ones.
 
-import { UsageOfTurn } from "../../agent/turnUsage.js";
+import { UsageOfTurn } from "../../agent/receipt.js";
 import { isDenialRemark } from "../../approvals/denials.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";

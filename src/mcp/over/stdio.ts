@@ -4,9 +4,9 @@ import type { Wire } from "../../jsonrpc/wire.js";
 /** This process's stdin and stdout as one Wire. From here on, stdout carries only messages. */
 export function openStdio(): Wire {
   const { stdin, stdout } = process;
-  const write = stdout.write.bind(stdout);
+  const write: (text: string, written: () => void) => boolean = stdout.write.bind(stdout);
   guardStdout();
-  return new StreamWire(stdin, { stream: stdout, write: (text, written) => write(text, undefined, written) });
+  return new StreamWire(stdin, { stream: stdout, write });
 }
 
 // Output of a dependency, or a forgotten console.log, would corrupt the protocol. It goes to stderr instead.

@@ -4,7 +4,7 @@ import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
-import { roomForFindings, withinBudget } from "./answerBudget.js";
+import { CHARACTERS_PER_TOKEN, roomForFindings, withinBudget } from "./answerBudget.js";
 import { describeSubject, type ReportedTurn, reportFields, reportText, wayText } from "./turnReport.js";
 
 export interface TextBlock {
@@ -182,12 +182,13 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
     receipt,
     remarks,
     next: nextStep(outcome, context),
-    roomForFindings: roomForFindings(resultTokens),
+    ...(receipt.findings && { roomForFindings: roomForFindings(resultTokens) }),
   };
   const fields = reportFields(turn);
   const report = reportText(turn);
   const spentCharacters = Math.max(JSON.stringify(fields).length, report.length);
-  const within = (text: string) => withinBudget(text, { tokens: resultTokens, spentCharacters, threadId });
+  const fits = (text: string) => text.length <= resultTokens * CHARACTERS_PER_TOKEN - spentCharacters;
+  const within = (text: string) => (fits(text) ? text : withinBudget(text, { tokens: resultTokens, spentCharacters, threadId }));
   if (outcome.status === "completed") {
     const content = within(outcome.lastMessage ?? ifSilent ?? "");
     const texts = seesReport(context.reader, { isError: false }) ? [content, `\n${report}`] : [content];
