@@ -7,7 +7,7 @@ const WITH_REAL_CODEX = "test/codex/**";
 const ATTACKS = "test/{attack,fuzz}/**";
 /** Whole scenes, which take minutes. */
 const LONG_ATTACKS = "test/attack/{codexEngine,hostileWorkspace}.test.ts";
-/** What takes minutes for other reasons: `npm run test:long`. */
+/** Other tests that take minutes: `npm run test:long`. */
 const LONG = ["test/soak.test.ts", "test/stateless/inspector.test.ts"];
 /** The console in a real browser, which is installed for them: `npm run test:browser`. */
 const IN_BROWSER = "test/browser/**";
@@ -30,7 +30,7 @@ export default defineConfig({
     exclude: onlyRealCodex || onlyAttacks || onlyLong || onlyBrowser ? [] : [WITH_REAL_CODEX, IN_BROWSER, LONG_ATTACKS, ...LONG],
     globalSetup: ["test/support/runner/globalSetup.ts"],
     reporters: ["default", "./test/support/runner/closingLineReporter.ts"],
-    // For a busy machine: a test that waits for nothing takes no longer.
+    // Long limits, for a busy machine. Tests that pass take no longer because of them.
     testTimeout: onlyAttacks || onlyBrowser ? 90_000 : 60_000,
     hookTimeout: 60_000,
     // Polling ends with the condition; the usual second is too short when the machine is busy.
@@ -41,7 +41,7 @@ export default defineConfig({
     maxConcurrency: 4,
     // One more than the cores of a small machine: most tests wait for processes and sockets, not for the CPU.
     maxWorkers: onlyRealCodex || onlyBrowser || onlyLong || onlyAttacks ? 2 : 3,
-    // The timing of somebody else's program is not ours to hold.
+    // Programs of others vary in their timing, so tests with them are repeated when they fail.
     retry: onlyRealCodex ? 2 : onlyBrowser ? 2 : 0,
     sequence: { sequencer: LongestFirst },
   },

@@ -6,7 +6,7 @@ tmp=$(mktemp -d)
 pids=
 trap 'kill $pids 2>/dev/null || true; wait; rm -rf "$tmp"' EXIT
 
-# What comes in the background is waited for, but not for ever.
+# Waits until a file that a background process writes contains the text. Fails after 15 seconds.
 await() {
   for _ in $(seq 150); do
     if grep -q "$1" "$2" 2>/dev/null; then return; fi
@@ -42,14 +42,14 @@ await '"text":"hello"' "$tmp/answer"
 await '"type":"task_complete"' "$tmp/stream"
 await '"id":2' "$tmp/stream"
 
-# Or without a stream beside it: the POST itself streams everything until its answer.
+# The other way, without a separate stream: the POST itself streams everything up to its answer.
 curl -sN -X POST -H 'Content-Type: application/json' -H 'Accept: text/event-stream' -H 'X-MCP-POST-STREAM: 1' \
   -d '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"codex","arguments":{"prompt":"!say hello again"}}}' \
   "$url" >"$tmp/streamed"
 await '"type":"task_complete"' "$tmp/streamed"
 await '"text":"hello again"' "$tmp/streamed"
 
-# End the session. Its streams end too, and its id is over.
+# End the session. Its streams end too, and its id is no longer valid.
 curl -s -X DELETE -H "mcp-session-id: $id" "$url"
 status=$(curl -s -o /dev/null -w '%{http_code}' -X POST -H 'Content-Type: application/json' -H "mcp-session-id: $id" \
   -d '{"jsonrpc":"2.0","id":4,"method":"ping"}' "$url")

@@ -73,7 +73,7 @@ export class TurnNotifier implements AsyncDisposable {
       env: {
         ...withoutSecrets(env, shellEnvironment.secrets ?? []),
         PATH: outside.searchPath,
-        // Its last argument is the model's: a server that it starts must know that a turn did.
+        // The last argument comes from the model, so a server that the program starts must know that it runs inside a turn.
         [MARK_VARIABLE]: markText(this.#host.mark(completed.settings)),
       },
     });
