@@ -77,6 +77,16 @@ describe("a call whose wait is over", () => {
     expect(saidBy(await client.call("codex-wait", { threadId: threadOf(running) }))).toBe("made");
   });
 
+  it("goes on after a cancellation that comes too late: some clients send one after every call", async () => {
+    await using client = new Client();
+    const running = await client.call("codex", { prompt: HELD, wait: 0 }, "first");
+    client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "first", reason: "User pressed Esc" } });
+    const threadId = threadOf(running);
+    await client.untilRunning(threadId);
+    await client.letGo();
+    expect(saidBy(await client.call("codex-wait", { threadId }))).toBe("made");
+  });
+
   it("accepts a wait of a year, and refuses a longer one and a negative one", async () => {
     await using client = new Client();
     const result = await client.call("codex", { prompt: "!say soon", wait: 31_536_000 });
