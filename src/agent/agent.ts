@@ -582,6 +582,12 @@ export class Agent {
     );
   }
 
+  /** Those of the given threads, on which this process runs no turn, on which another process runs one. */
+  async busyElsewhere(ids: readonly ThreadId[]): Promise<ReadonlySet<ThreadId>> {
+    const busy = await Promise.all(ids.map((id) => this.#parts.threads.isBusyElsewhere(id)));
+    return new Set(ids.filter((_, at) => busy[at]));
+  }
+
   /** Copies a thread with its history into a new thread of the caller's. */
   fork(ask: Ask, id: ThreadId): Promise<ThreadId> {
     this.#check(ask, "call");

@@ -4,7 +4,7 @@ import { describe } from "../lib/errors.js";
 import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
 import { Tasks } from "../lib/promises.js";
 import type { Engine, EngineThread, ThreadOpening } from "./engine.js";
-import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
+import { NothingToSteer, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { TurnLimits } from "./limits.js";
@@ -218,6 +218,16 @@ export class ThreadRegistry {
   async historyAtRest(id: ThreadId): Promise<ThreadHistory> {
     await this.#options.store.checkIdle(id);
     return this.history(id);
+  }
+
+  /** Whether another process runs a turn on a thread on which this one runs none. */
+  async isBusyElsewhere(id: ThreadId): Promise<boolean> {
+    try {
+      await this.#options.store.checkIdle(id);
+      return false;
+    } catch (error) {
+      return error instanceof ThreadBusyElsewhere;
+    }
   }
 
   /** The recorded events of a thread in a readable form, oldest first. Throws `ThreadNotFound`. */

@@ -1,11 +1,10 @@
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
-import type { ThreadActivity } from "../../agent/threadActivity.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { withoutMissingOutputs } from "../../threads/items.js";
 import type { ThreadQuery, ThreadSummary } from "../../threads/store.js";
 import { type TranscriptEntry, transcriptOf, transcriptPage } from "../../threads/transcript.js";
-import { activityLine, shownActivity } from "../wording/activity.js";
+import { activityLine, type Standing, shownActivity } from "../wording/activity.js";
 import { answer, type CallToolResult } from "../wording/callResult.js";
 import { arg, defineTool, parseNamedThread } from "./tool.js";
 
@@ -84,9 +83,10 @@ export const threadsTool = defineTool({
 
 async function listAnswer(agent: Agent, ask: Ask, query: ThreadQuery): Promise<CallToolResult> {
   const { threads, nextCursor } = await agent.list(ask, query);
-  const activities = await agent.activities(
-    ask,
+  const activities = await standingsOf(
     threads.map(({ id }) => id),
+    agent,
+    ask,
   );
   const lines = threads.map((thread) => lineOf(thread, activities.get(thread.id)));
   const more = nextCursor === undefined ? [] : [`There are more: cursor ${nextCursor}`];
@@ -96,12 +96,22 @@ async function listAnswer(agent: Agent, ask: Ask, query: ThreadQuery): Promise<C
   });
 }
 
+async function standingsOf(ids: readonly ThreadId[], agent: Agent, ask: Ask): Promise<ReadonlyMap<ThreadId, Standing>> {
+  const standings = new Map<ThreadId, Standing>(await agent.activities(ask, ids));
+  const idle = ids.filter((id) => {
+    const standing = standings.get(id);
+    return typeof standing === "object" && standing.state === "idle";
+  });
+  for (const id of await agent.busyElsewhere(idle)) standings.set(id, "elsewhere");
+  return standings;
+}
+
 /** Without the path of the rollout file, which is internal to the server. */
 function shownThread({ id, preview, cwd, startedAt, lastUsedAt, name }: ThreadSummary): Omit<ThreadSummary, "path"> {
   return { id, preview, cwd, startedAt, lastUsedAt, ...(name !== undefined && { name }) };
 }
 
-function lineOf({ id, lastUsedAt, cwd, name, preview }: ThreadSummary, activity: ThreadActivity | undefined): string {
+function lineOf({ id, lastUsedAt, cwd, name, preview }: ThreadSummary, activity: Standing | undefined): string {
   return `${id}  ${lastUsedAt}  ${activityLine(activity)}  ${cwd}  ${name ?? preview}`;
 }
 
@@ -111,8 +121,8 @@ async function readAnswer(
   { threadId, cursor }: { readonly threadId: ThreadId; readonly cursor: string | undefined },
 ): Promise<CallToolResult> {
   const { items } = await agent.read(ask, threadId);
-  const activity = (await agent.activities(ask, [threadId])).get(threadId);
-  const isIdle = activity === undefined || activity.state === "idle";
+  const activity = (await standingsOf([threadId], agent, ask)).get(threadId);
+  const isIdle = activity === undefined || (activity !== "elsewhere" && activity.state === "idle");
   const page = transcriptPage(transcriptOf(isIdle ? items : withoutMissingOutputs(items)), cursor);
   const lines = [
     `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity, { wholeQuestions: true })}`,

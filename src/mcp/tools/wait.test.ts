@@ -109,6 +109,28 @@ describe("a call whose wait is over", () => {
     expect(await entries()).toEqual([...begun, { from: "output", text: expect.stringContaining("aborted") }]);
   });
 
+  it("is shown as running by codex-threads of another server with the same threads", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    await client.untilRunning(threadId);
+    await using other = new Client({ codexHome: client.codexHome });
+    const list = await other.call("codex-threads", {});
+    expect(valueAt(list, "structuredContent.threads.0")).toMatchObject({
+      id: threadId,
+      state: "running",
+      doing: "A turn of another server",
+    });
+    expect(valueAt(list, "content.0.text")).toContain("  running in another server  ");
+    const page = await other.call("codex-threads", { threadId });
+    expect(valueAt(page, "structuredContent.state")).toBe("running");
+    expect(valueAt(page, "content.0.text")).toMatch(/turn 1 of 1; running in another server\n/);
+    expect(JSON.stringify(page)).not.toContain("aborted");
+    await client.letGo();
+    await client.call("codex-wait", { threadId });
+    await client.agent.open.settle();
+    expect(valueAt(await other.call("codex-threads", {}), "structuredContent.threads.0.state")).toBe("idle");
+  });
+
   it("ends in the same way with codex-manage compact, whose result says what was done", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));

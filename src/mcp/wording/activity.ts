@@ -13,8 +13,12 @@ interface ActivityOptions {
   readonly wholeQuestions?: boolean;
 }
 
+/** What a thread does, as far as this server knows; `elsewhere`: another one with the same threads runs a turn on it. */
+export type Standing = ThreadActivity | "elsewhere";
+
 /** The activity of a thread in a few words. An unknown thread counts as idle. */
-export function activityLine(activity: ThreadActivity | undefined, options: ActivityOptions = {}): string {
+export function activityLine(activity: Standing | undefined, options: ActivityOptions = {}): string {
+  if (activity === "elsewhere") return "running in another server";
   if (!activity || activity.state === "idle") return "idle";
   const { state, ms, questions, queued } = activity;
   const behind = queued === 0 ? "" : `, ${queued} waiting behind it`;
@@ -23,7 +27,8 @@ export function activityLine(activity: ThreadActivity | undefined, options: Acti
 }
 
 /** The same for programs. */
-export function shownActivity(activity: ThreadActivity | undefined, options: ActivityOptions = {}): Readonly<Record<string, unknown>> {
+export function shownActivity(activity: Standing | undefined, options: ActivityOptions = {}): Readonly<Record<string, unknown>> {
+  if (activity === "elsewhere") return { state: "running", doing: "A turn of another server" };
   if (!activity || activity.state === "idle") return { state: "idle" };
   const { state, ms, questions, queued } = activity;
   return {
