@@ -24,7 +24,6 @@ const FILES = [
   { file: "server.js", sources: ["src/main.ts", "src/engines/native/model/provider.ts", "src/threads/errors.ts"], after: "main.js" },
   // Only a Codex that was chosen automatically is checked.
   { file: "usable-codex.js", sources: ["src/server/usableCodex.ts"], after: "server.js" },
-  { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "server.js" },
   { file: "metrics.js", sources: ["src/observability/prometheus.ts"], after: "server.js" },
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
   {

@@ -138,9 +138,7 @@ function calledLater(name, found, names) {
   const isPlain = (key) =>
     /^[a-z]/.test(key) && typeof found[key] === "function" && Reflect.ownKeys(found[key]).every((own) => IN_EVERY_FUNCTION.has(own));
   const exports = names.map((key) =>
-    isPlain(key)
-      ? `export const ${key} = (...args) => whole().${key}(...args);`
-      : `export const ${key} = /* @__PURE__ */ pick("${key}");`,
+    isPlain(key) ? `export const ${key} = (...args) => whole().${key}(...args);` : `export const ${key} = /* @__PURE__ */ pick("${key}");`,
   );
   // Every `require` looks the module up again.
   return `let builtin;\nconst whole = () => builtin ??= require("${name}");\nconst pick = (name) => whole()[name];\n${exports.join("\n")}`;

@@ -19,20 +19,20 @@ function turn(prompt: string): Promise<string | undefined> {
 
 describe("a start loads only the code that it needs", () => {
   it("an answer without tools loads the agent, the chosen engine and the log", async () => {
-    expect(await turn("!say hi")).toBe("loaded: agent log-file main scripted server");
+    expect(await turn("!say hi")).toBe("loaded: agent main scripted server");
   });
 
   it("the first command loads the tools and the sandbox, the first complex one the bash parser", async () => {
-    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main programs rules sandbox scripted server tools");
+    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent main programs rules sandbox scripted server tools");
     expect(await turn("!shell true && [ -n x ]\n!say hi")).toBe(
-      "loaded: agent log-file main programs rules sandbox scripted server tools web-tree-sitter",
+      "loaded: agent main programs rules sandbox scripted server tools web-tree-sitter",
     );
   });
 
   it("services besides turns are loaded with their first call", async () => {
-    expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools log-file main server");
+    expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools main server");
     expect(await filesNeeded("codex-review", { target: "uncommitted" })).toBe(
-      "loaded: agent further-tools log-file main native-services programs sandbox scripted server",
+      "loaded: agent further-tools main native-services programs sandbox scripted server",
     );
   });
 });
