@@ -390,9 +390,11 @@ export class Agent {
   /** The turns in the same folder whose caller was lost before it learned the thread id, and that this caller may use. */
   async lostTurns(ask: Ask, besides: Turn): Promise<readonly AttendedTurn[]> {
     const { threads, attendance } = this.#parts;
+    const lost = attendance.lost();
+    if (lost.length === 0) return lost;
     const folderOf = (turn: Turn) => threads.find(turn.threadId)?.settings.cwd;
     const folder = folderOf(besides);
-    const there = attendance.lost().filter(({ turn }) => turn !== besides && folder !== undefined && folderOf(turn) === folder);
+    const there = lost.filter(({ turn }) => turn !== besides && folder !== undefined && folderOf(turn) === folder);
     return this.#open(ask, there);
   }
 
@@ -948,6 +950,7 @@ export class Agent {
   /** A lost caller does not know the thread id and repeats its request. A second turn would do the work twice. */
   async #begunFor(ask: Ask, wish: Wish): Promise<Turn | undefined> {
     const lost = this.#parts.attendance.lost().filter((attended) => attended.fulfils(wish));
+    if (lost.length === 0) return undefined;
     const [first] = await this.#open(ask, lost);
     return first?.turn;
   }

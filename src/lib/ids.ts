@@ -54,7 +54,7 @@ function uuidV7(nowMs: number): string {
 }
 
 // Random bytes are drawn for many ids at once, and each id takes eight of them.
-const pool = new Uint8Array(1024);
+const pool = Buffer.alloc(1024);
 let drawn = pool.length;
 
 /** 16 digits; the first two bits are those of a UUID. */
@@ -63,8 +63,8 @@ function randomHex(): string {
     randomFillSync(pool);
     drawn = 0;
   }
-  const bytes = Buffer.from(pool.buffer, drawn, 8);
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
-  drawn += bytes.length;
-  return bytes.toString("hex");
+  const from = drawn;
+  drawn += 8;
+  pool[from] = ((pool[from] ?? 0) & 0x3f) | 0x80;
+  return pool.toString("hex", from, drawn);
 }

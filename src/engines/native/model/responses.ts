@@ -152,10 +152,7 @@ function unsendableHeader(provider: ModelProvider, cause: unknown): ModelFailure
   // Node's error names the header, never its value.
   return new ModelFailure(
     `Provider \`${provider.id}\` cannot be asked: ${describe(cause)}. Check its key and its headers in config.toml.`,
-    {
-      retry: "never",
-      cause,
-    },
+    { retry: "never", cause },
   );
 }
 
@@ -232,9 +229,13 @@ interface Route {
 const keepAlive = { keepAlive: true, maxFreeSockets: 64 };
 const agents = new Map<string, Promise<http.Agent>>();
 
+/** Only the environment of the process decides, and it stays the same. */
+const proxies = new WeakMap<URL, string>();
+
 /** Uses the proxy that the environment names for this URL. `fresh`: on a new connection. */
 async function routeTo(url: URL, { env, fresh = false }: Pick<HttpOptions, "env" | "fresh">): Promise<Route> {
-  const proxy = proxyFor(url, env);
+  const proxy = proxies.get(url) ?? proxyFor(url, env);
+  proxies.set(url, proxy);
   const start = await starterFor(url.protocol);
   if (fresh) return { start, agent: proxy === "" ? false : await newAgent(url.protocol, proxy, {}) };
   const key = `${url.protocol}${proxy}`;
