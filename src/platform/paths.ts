@@ -61,7 +61,16 @@ export interface FollowedPath {
  * exist.
  */
 export function followLinks(file: string): FollowedPath | undefined {
-  return walk(file, { isEntry: (code) => code === "EINVAL" });
+  return isReal(file) ? { real: file, links: [] } : walk(file, { isEntry: (code) => code === "EINVAL" });
+}
+
+/** Most paths lead over no link, which one call of the system shows. */
+function isReal(file: string): boolean {
+  try {
+    return realpathSync.native(file) === file;
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -83,11 +83,12 @@ export class Placeholders {
   hold(place: NamedPlace, { lingerMs = 0 }: { lingerMs?: number } = {}): HeldPlaceholder | undefined {
     const { dev, ino } = fstatSync(place.folder);
     const key = `${dev}:${ino}/${place.name}`;
-    const held = this.#held.get(key) ?? this.#begin(key, place, ino);
+    const known = this.#held.get(key);
+    const held = known ?? this.#begin(key, place, ino);
     if (!held) return undefined;
     clearTimeout(held.leaving);
     // Someone may have removed it as a stray folder.
-    if (!isThere(entryPath(place))) held.identity = madeFolder(entryPath(place)) ?? held.identity;
+    if (known && !isThere(entryPath(place))) held.identity = madeFolder(entryPath(place)) ?? held.identity;
     held.users++;
     const { identity } = held;
     return {
@@ -116,26 +117,26 @@ export class Placeholders {
     const there = lstatSync(entryPath({ folder, name }), { throwIfNoEntry: false });
     if (there && !mayBePlaceholder(there)) return undefined;
     const own = openSync(`/proc/self/fd/${folder}`, O_PATH);
-    const entered = this.#enter({ folder: own, name }, parent);
+    const entered = this.#enter({ folder: own, name }, { parent, there });
     if (entered) this.#held.set(key, entered);
     else closeSync(own);
     return entered;
   }
 
-  #enter(place: NamedPlace, parent: number): HeldPlace | undefined {
+  #enter(place: NamedPlace, { parent, there: found }: { parent: number; there: Stats | undefined }): HeldPlace | undefined {
     const file = entryPath(place);
     // Device numbers differ between containers; inode numbers do not.
     const subject = hash("sha256", `${parent}/${place.name}`).slice(0, 16);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const there = lstatSync(file, { throwIfNoEntry: false });
+      const there = attempt === 0 ? found : lstatSync(file, { throwIfNoEntry: false });
       const known = there && this.#othersAt(subject).find(({ note }) => isUnchanged(there, note));
       if (there && (!known || namesIn(file).length > 0)) return undefined;
       const note = known?.note ?? { path: realPathOf(place), parent, since: Date.now() };
       const withdraw = this.#claim(subject, note);
       try {
         const identity = there ? identityOf(place) : madeFolder(file);
-        // Another server may have created or removed it in between.
-        if (identity !== undefined && identityOf(place) === identity)
+        // Another server may have created it in between, or removed the one that was found.
+        if (identity !== undefined && (!there || identityOf(place) === identity))
           return { place, subject, identity, users: 0, leaving: undefined, withdraw };
       } catch (error) {
         withdraw();

@@ -169,7 +169,7 @@ function withRights<T>(folder: number, work: () => T): T {
  */
 export function isInRepository(folder: string): boolean {
   const dotGit = path.join(folder, ".git");
-  if (isThere(path.join(dotGit, "HEAD")) || isFile(dotGit)) return true;
+  if (isThere(dotGit) && (isThere(path.join(dotGit, "HEAD")) || isFile(dotGit))) return true;
   const parent = path.dirname(folder);
   return parent !== folder && isInRepository(parent);
 }

@@ -173,7 +173,7 @@ export class HostEnvironment {
 
 function realPathOf(folder: string): string | undefined {
   try {
-    return realpathSync(folder);
+    return realpathSync.native(folder);
   } catch {
     return undefined;
   }

@@ -48,6 +48,8 @@ export class ToolRuntime {
   readonly files: ThreadFiles;
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
   #profile: "untold" | { readonly warning: string } | "told" = "untold";
+  /** The same for all commands of a thread. */
+  readonly #environments = new Map<string, CommandEnvironment>();
   #sessions: ExecSessions | undefined;
   /** Undefined before the first patch of a turn. */
   #turnDiff: TurnDiff | undefined;
@@ -210,12 +212,17 @@ export class ToolRuntime {
 
   #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): CommandEnvironment {
     const { shellEnvironment, sandboxPolicy, provider } = this.settings;
-    return commandEnvironment(shellEnvironment, this.host.env, {
+    const key = `${sandbox} ${plainOutput}`;
+    const known = this.#environments.get(key);
+    if (known) return known;
+    const made = commandEnvironment(shellEnvironment, this.host.env, {
       secrets: secretVariables(provider),
       network: allowsNetwork(sandboxPolicy),
       sandbox,
       plainOutput,
     });
+    this.#environments.set(key, made);
+    return made;
   }
 }
 

@@ -52,6 +52,8 @@ function rank({ decision, prefix }: RuleMatch): number {
 }
 
 function ruleFiles(folder: string): string[] {
+  // Most users have none, and a failed read constructs an error.
+  if (!statSync(folder, { throwIfNoEntry: false })) return [];
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith(".rules"))
