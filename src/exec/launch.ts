@@ -1,3 +1,5 @@
+import { setImmediate as loopTurn } from "node:timers/promises";
+
 /** How to start a program so that the sandbox around its command is in force. Created by a Sandbox, used once by `runCommand`. */
 export interface Launch {
   readonly program: string;
@@ -48,4 +50,49 @@ export interface SandboxStatus {
   /** The first process of the namespace, as a pid outside it: nothing in the namespace outlives it. */
   readonly firstProcess: number | undefined;
   readonly ran: boolean;
+}
+
+export interface Permitted {
+  readonly sandboxed: boolean;
+}
+
+interface Launches {
+  readonly now: (how: Permitted) => Promise<Launch>;
+  /** Runs nothing. Undefined when something has to run first, such as the profile of a login shell. */
+  readonly ahead: (how: Permitted) => Promise<Launch | undefined>;
+}
+
+/**
+ * Makes the launch of a command: when it is to start, or ahead, while its announcement is recorded. Setting up a sandbox takes about as long
+ * as the disk. A launch that was made ahead and not used is released.
+ */
+export class CommandStarter implements AsyncDisposable {
+  readonly #launches: Launches;
+  #ahead: (Permitted & { readonly launch: Promise<Launch | undefined> }) | undefined;
+
+  constructor(launches: Launches) {
+    this.#launches = launches;
+  }
+
+  /** Nothing is made before `after` has resolved, and nothing runs. */
+  prepare({ sandboxed }: Permitted, { after }: { readonly after: (() => Promise<void>) | undefined }): void {
+    // The announcement goes to the disk first.
+    const launch = loopTurn()
+      .then(after)
+      .then(() => this.#launches.ahead({ sandboxed }));
+    // Awaited by whoever uses it; a failure until then must not count as unhandled.
+    launch.catch(() => undefined);
+    this.#ahead = { sandboxed, launch };
+  }
+
+  async launch({ sandboxed }: Permitted): Promise<Launch> {
+    const ahead = this.#ahead?.sandboxed === sandboxed ? this.#ahead : undefined;
+    if (ahead) this.#ahead = undefined;
+    return (await ahead?.launch) ?? this.#launches.now({ sandboxed });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const launch = await this.#ahead?.launch.catch(() => undefined);
+    launch?.release();
+  }
 }

@@ -83,3 +83,11 @@ it("fails if the profile takes too long, and then at once for a while", async ()
   time = 10 * 60_000;
   expect([await login(), timesRead()]).toEqual([expect.objectContaining({ kind: "known" }), 2]);
 });
+
+it("is known without being read only once it was read", async () => {
+  const shell = { shell: "/bin/bash", env: { PATH: process.env["PATH"] ?? "", HOME: home }, seenBy: "the user" };
+  const asked = { ...shell, wrap: () => expect.unreachable("the profile is read") };
+  const before = logins.known(asked);
+  const read = await login();
+  expect([before, await logins.known(asked), timesRead()]).toEqual([undefined, read, 1]);
+});

@@ -45,14 +45,23 @@ export class LoginEnvironments {
     this.#now = now;
   }
 
+  /** Without starting anything: undefined when the profile has not been run, or is to be tried again. */
+  known(login: LoginShell): Promise<LoginShellRun> | undefined {
+    return this.#remembered(keyOf(login));
+  }
+
   of(login: LoginShell): Promise<LoginShellRun> {
-    const key = JSON.stringify([login.shell, login.seenBy, login.env]);
-    if (this.#now() - (this.#failedAt.get(key) ?? this.#now()) >= TRIED_AGAIN_MS) this.#forget(key);
-    const known = this.#known.get(key) ?? this.#ask(key, login);
+    const key = keyOf(login);
+    const known = this.#remembered(key) ?? this.#ask(key, login);
     this.#known.delete(key);
     this.#known.set(key, known);
     for (const oldest of this.#known.keys()) if (this.#known.size > MOST_REMEMBERED) this.#forget(oldest);
     return known;
+  }
+
+  #remembered(key: string): Promise<LoginShellRun> | undefined {
+    if (this.#now() - (this.#failedAt.get(key) ?? this.#now()) >= TRIED_AGAIN_MS) this.#forget(key);
+    return this.#known.get(key);
   }
 
   async #ask(key: string, shell: LoginShell): Promise<LoginShellRun> {
@@ -66,6 +75,10 @@ export class LoginEnvironments {
     this.#known.delete(key);
     this.#failedAt.delete(key);
   }
+}
+
+function keyOf({ shell, seenBy, env }: LoginShell): string {
+  return JSON.stringify([shell, seenBy, env]);
 }
 
 /** Runs the profile once. Never throws. */

@@ -84,4 +84,9 @@ export interface TurnContext {
    * question is withdrawn.
    */
   readonly ask: (subject: ApprovalSubject, withdrawn?: AbortSignal) => Promise<ApprovalDecision>;
+  /**
+   * Resolves when files may be changed. Whoever reads the turn's events waits for this as well, so an engine only needs it for preparations
+   * that it makes meanwhile. Absent: at any time.
+   */
+  readonly beforeChanges?: (() => Promise<void>) | undefined;
 }

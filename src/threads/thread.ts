@@ -265,7 +265,8 @@ export class Thread {
         return decision;
       };
       const confined = looksOnly || limits?.confinement !== undefined;
-      const context = { threadId, turnId, signal, confined, reach: limits?.reach, ask };
+      const { beforeChanges } = turn.input;
+      const context = { threadId, turnId, signal, confined, reach: limits?.reach, ask, beforeChanges };
       let called = false;
       for await (const batch of engineThread.run(turn.input, context)) {
         tell(batch);
@@ -277,7 +278,7 @@ export class Thread {
         }
         if (!batch.some(precedesSideEffects)) continue;
         // Anything that changes files is on record before it happens: the engine waits for this loop.
-        await Promise.all([lease.sync(), batch.some(mayChangeFiles) ? turn.input.beforeChanges?.() : undefined]);
+        await Promise.all([lease.sync(), batch.some(mayChangeFiles) ? beforeChanges?.() : undefined]);
         limits?.check(this.#settings);
       }
       if (turn.ended) return "ended";

@@ -68,7 +68,7 @@ export class AnswerCalls {
   }
 
   async *#carryOut(call: ToolCall): AsyncGenerator<readonly ThreadEvent[], ToolResult> {
-    const { signal, ask } = this.#ctx;
+    const { signal, ask, beforeChanges } = this.#ctx;
     const remember = (item: RawItem) => this.#conversation.remember(item);
     try {
       signal.throwIfAborted();
@@ -76,7 +76,8 @@ export class AnswerCalls {
       const asRecorded = this.#conversation.settings.asRecorded ?? false;
       if (tool && asRecorded && isMisdirected(call)) return { output: "aborted", isUnseen: true };
       if (!tool) return { output: unsupported(call) };
-      return yield* tool.run(call.args, { callId: call.callId, signal, isFreeform: isFreeform(call), ask, remember, asRecorded });
+      const { callId, args } = call;
+      return yield* tool.run(args, { callId, signal, isFreeform: isFreeform(call), ask, beforeChanges, remember, asRecorded });
     } catch (error) {
       if (signal.aborted) yield this.#aborted(call);
       throw error;

@@ -84,7 +84,7 @@ class LazyThreadTools implements ThreadTools {
 
   async find(name: string, waiting: Waiting): Promise<Tool | undefined> {
     const own = await this.#ownTools();
-    own.runtime.files.toolBegins();
+    own.runtime.toolBegins();
     return own.find(name) ?? this.#parts.servers.find(name, waiting);
   }
 
@@ -112,15 +112,16 @@ class LazyThreadTools implements ThreadTools {
   }
 
   callsEnded(): void {
-    // A command that still runs may create more files until the turn ends.
-    if (!this.keepsRunning) this.#own?.runtime.files.toolsEnded();
+    this.#own?.runtime.callsEnded();
   }
 
   endTurn(): void {
+    this.#own?.runtime.tidyUp();
     this.#parts.turns.running = undefined;
   }
 
   async leftBehind(): Promise<readonly ThreadEvent[]> {
+    this.#own?.runtime.tidyUp();
     const { made, isTooLarge } = (await this.#own?.runtime.files.findings()) ?? { made: [], isTooLarge: false };
     const withoutProfile = this.#own?.runtime.takeProfileWarning() ?? [];
     const messages = [...(made.length > 0 ? [reportOf(made)] : []), ...(isTooLarge ? [TOO_LARGE] : []), ...withoutProfile];

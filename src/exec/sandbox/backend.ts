@@ -33,6 +33,8 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly workRoots?: readonly string[] | undefined;
   /** For programs that are not commands of a turn: the limits for commands do not apply. */
   readonly unlimited?: boolean;
+  /** The caller calls `tidyUp` after the command's end: until then, what protects a folder may stay for the next command. */
+  readonly tidiedLater?: boolean;
 }
 
 /** Confines commands. Its backend was probed and works on this machine. */
@@ -44,6 +46,8 @@ export interface Sandbox {
   readonly fullAccess: "bubblewrap" | "unshare" | "plain";
   /** Throws rather than run a command with less than its policy. */
   wrap(argv: readonly string[], options: WrapOptions): Launch;
+  /** Removes from folders what protected them while commands ran, as far as those were wrapped to be tidied up later. */
+  tidyUp(): void;
   /** Cleans up when no more commands will come; the process does the same when it exits. */
   close(): void;
 }
@@ -61,13 +65,19 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     placeholders.close();
   };
   const forget = tidiedUpAtExit(tidyUp);
-  const launchConfined = (command: ConfinedCommand, { policy, workspace, guarded = [], caller, workRoots }: WrapOptions): Launch => {
+  const launchConfined = (command: ConfinedCommand, wrapOptions: WrapOptions): Launch => {
+    const { policy, workspace, guarded = [], caller, workRoots, tidiedLater } = wrapOptions;
     const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, serverEnv };
     switch (probed.backend) {
       case "bubblewrap":
         return remembered(
           open,
-          confine(probed.bubblewrap, command, { ...confinement, placeholders, sharedMemoryBytes: limits.sharedMemoryBytes }),
+          confine(probed.bubblewrap, command, {
+            ...confinement,
+            placeholders,
+            tidiedLater,
+            sharedMemoryBytes: limits.sharedMemoryBytes,
+          }),
         );
       case "seatbelt":
         return launchSeatbelt(command, confinement);
@@ -79,6 +89,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     backend: probed.backend,
     detail: detailOf(probed),
     fullAccess: fullAccess.kind,
+    tidyUp: () => placeholders.tidyUp(),
     close() {
       forget();
       // All commands should have ended by now; a forgotten one must not continue without protection.

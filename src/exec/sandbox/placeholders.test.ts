@@ -104,11 +104,11 @@ it("one that lingers is reused, until its time is over or the server ends", () =
   const placeholders = new Placeholders(claims);
   const seen: boolean[] = [];
   for (const waitMs of [999, 999, 1_000]) {
-    placeholders.hold(place(), { lingerMs: 1_000 })?.giveUp();
+    placeholders.hold(place(), { afterMs: 1_000 })?.giveUp();
     vi.advanceTimersByTime(waitMs);
     seen.push(existsSync(folder));
   }
-  placeholders.hold(place(), { lingerMs: 1_000 })?.giveUp();
+  placeholders.hold(place(), { afterMs: 1_000 })?.giveUp();
   placeholders.close();
   expect([...seen, existsSync(folder)]).toEqual([true, true, false, false]);
 });

@@ -1,3 +1,4 @@
+// Long because a placeholder and the lock files that tell whose it is are one protocol.
 import { hash, randomBytes } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, rmdirSync, type Stats } from "node:fs";
 import path from "node:path";
@@ -56,6 +57,15 @@ interface HeldPlace {
   readonly withdraw: () => void;
 }
 
+/**
+ * When a placeholder that no command uses any more is removed: at once; by the next `tidyUp`, which whoever ran the command calls; or after
+ * some milliseconds, where users do not look.
+ */
+export type Leaving = "atOnce" | "whenTidied" | { readonly afterMs: number };
+
+/** For a command whose turn hangs. */
+const TIDIED_WITHIN_MS = 1_000;
+
 /** Two servers that create and remove the same placeholder at once collide a few times at most. */
 const ATTEMPTS = 20;
 
@@ -70,6 +80,7 @@ export class Placeholders {
   readonly #suffix = randomBytes(4).toString("hex");
   #claimed = 0;
   readonly #held = new Map<string, HeldPlace>();
+  readonly #untidied = new Set<string>();
 
   /** Without a folder for lock files, other servers treat our placeholders as the user's, and a killed process leaves them for good. */
   constructor(claims?: string) {
@@ -77,10 +88,10 @@ export class Placeholders {
   }
 
   /**
-   * Makes sure that the entry exists. Undefined when it belongs to the user, or cannot be created. Where users do not look, a placeholder
-   * may linger for the next command: creating and removing it costs more than the mount.
+   * Makes sure that the entry exists. Undefined when it belongs to the user, or cannot be created. A placeholder that lingers saves the next
+   * command time: creating and removing it costs more than the mount.
    */
-  hold(place: NamedPlace, { lingerMs = 0 }: { lingerMs?: number } = {}): HeldPlaceholder | undefined {
+  hold(place: NamedPlace, leaving: Leaving = "atOnce"): HeldPlaceholder | undefined {
     const { dev, ino } = fstatSync(place.folder);
     const key = `${dev}:${ino}/${place.name}`;
     const known = this.#held.get(key);
@@ -97,13 +108,20 @@ export class Placeholders {
       giveUp: () => {
         held.users--;
         if (held.users > 0) return;
-        if (lingerMs === 0) this.#end(key);
-        else held.leaving = setTimeout(() => this.#end(key), lingerMs).unref();
+        if (leaving === "atOnce") return this.#end(key);
+        if (leaving === "whenTidied") this.#untidied.add(key);
+        held.leaving = setTimeout(() => this.#end(key), leaving === "whenTidied" ? TIDIED_WITHIN_MS : leaving.afterMs).unref();
       },
     };
   }
 
-  /** Removes placeholders that only linger for the next command. */
+  /** Removes the placeholders of ended commands that waited for this. */
+  tidyUp(): void {
+    for (const key of this.#untidied) if (this.#held.get(key)?.users === 0) this.#end(key);
+    this.#untidied.clear();
+  }
+
+  /** Removes all placeholders that no command uses. */
   endUnused(): void {
     for (const [key, { users }] of this.#held) if (users === 0) this.#end(key);
   }

@@ -11,6 +11,8 @@ import { isInRepository, setAside, WatchedName } from "./watchedNames.js";
 /** Mounts need existing targets. */
 export interface MountedConfinement extends Confinement {
   readonly placeholders: Placeholders;
+  /** Whoever runs the command calls `Sandbox.tidyUp` after its end. */
+  readonly tidiedLater?: boolean | undefined;
   /** The size limit of /dev/shm. Undefined: the system's default, which is half of the memory. */
   readonly sharedMemoryBytes?: number | undefined;
 }
@@ -42,7 +44,7 @@ function ownDevices(sharedMemoryBytes: number | undefined): string[] {
 }
 
 export function openTree(confinement: MountedConfinement, { firstDescriptor }: { firstDescriptor: number }): OpenTree {
-  const { placeholders, caller, policy, sharedMemoryBytes } = confinement;
+  const { placeholders, tidiedLater, caller, policy, sharedMemoryBytes } = confinement;
   const view = fileView(confinement);
   const mounts = planMounts(view).filter(({ path: place, access }) => access === "protected" || isThere(place));
   const temporary = new Set(view.roots.filter((root) => root.temporary).map(({ root }) => root));
@@ -71,7 +73,8 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const place = { folder, name: path.basename(file) };
     // A `.git` folder would hide the surrounding repository from programs that only look for the name.
     if (place.name === ".git" && identityOf(place) === undefined && isInRepository(path.dirname(file)) && watchInstead(place)) return [];
-    const placeholder = placeholders.hold(place, { lingerMs: temporary.has(path.dirname(file)) ? LINGER_MS : 0 });
+    const leaving = tidiedLater ? "whenTidied" : "atOnce";
+    const placeholder = placeholders.hold(place, temporary.has(path.dirname(file)) ? { afterMs: LINGER_MS } : leaving);
     if (placeholder) undo.push(() => giveUp(place, placeholder));
     const identity = identityOf(place);
     if (identity === undefined && placeholder)

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import * as z from "zod/mini";
+import type { CommandStarter } from "../../../exec/launch.js";
 import { formattedOutput, sessionAnswer, withLineCount } from "../../../exec/output.js";
 import { outputText } from "../../../exec/outputText.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
@@ -95,11 +96,14 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   if (patch) return yield* patchThroughShell(patch, request, { runtime, ctx });
   if (ctx.asRecorded && !existsSync(request.cwd))
     return { output: execFailure("Failed to create unified exec process: No such file or directory (os error 2)") };
-  const outcome = yield* judge(request, runtime, ctx);
+  const argv = read.value.tty ? onTerminal(request.argv) : request.argv;
+  const cwd = (ctx.asRecorded ? request.writtenCwd : undefined) ?? request.cwd;
+  await using starter = runtime.starter(argv, { cwd, plainOutput: true });
+  const outcome = yield* judge(request, starter, { runtime, ctx });
   if ("refusal" in outcome) return outcome.refusal;
   const { judged, permission, unannounced } = outcome;
   const { command } = judged;
-  const starting = { ...context, command, unannounced };
+  const starting = { ...context, starter, command, unannounced };
   let attempt = yield* start(read.value, { ...starting, sandboxed: permission.sandboxed });
   if (wasStopped(attempt, permission, context)) {
     const refusal = await questionOfRetry(judged, permission);
@@ -128,6 +132,7 @@ function shellFor(named: string | null | undefined, { env, outside }: Pick<HostE
 }
 
 interface Starting extends ExecContext {
+  readonly starter: CommandStarter;
   readonly command: CommandCall;
   readonly sandboxed: boolean;
   /** Its start, which is shown once it is known that the sandbox did not stop the command at once. */
@@ -139,7 +144,7 @@ type Attempt = ({ readonly report: SessionReport; readonly seen: readonly Buffer
 
 /** Runs the command for as long as the call waits. If it could not run at all, the model gets the reason. */
 async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): AsyncGenerator<readonly ThreadEvent[], Attempt> {
-  const { runtime, ctx, command, running, sandboxed } = starting;
+  const { runtime, ctx, starter, command, running, sandboxed } = starting;
   const output = new Mailbox<ThreadEvent>();
   const seen: Buffer[] = [];
   let { unannounced } = starting;
@@ -149,8 +154,7 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): 
   };
   const timer = setTimeout(announce, UNSEEN_MS);
   try {
-    const argv = args.tty ? onTerminal(command.command) : command.command;
-    const launch = await runtime.launch(argv, { cwd: command.cwd, sandboxed, plainOutput: true });
+    const launch = await starter.launch({ sandboxed });
     const startedAt = performance.now();
     const show = (stream: "stdout" | "stderr", bytes: Buffer) => {
       if (ctx.asRecorded && performance.now() - startedAt < UNSEEN_MS) return;

@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { denialText, isPersonsNo } from "../../../approvals/denials.js";
 import type { ApprovalSubject } from "../../../approvals/model.js";
 import { WorkingFolderMissing } from "../../../exec/errors.js";
+import type { CommandStarter, Launch } from "../../../exec/launch.js";
 import { abortedAnswer, formattedOutput, shellAnswer, shellCommandAnswer } from "../../../exec/output.js";
 import { type CommandResult, runCommand } from "../../../exec/run.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
@@ -115,15 +116,16 @@ interface ShellCall extends CommandRequest {
 
 /** One command of the model: assessed, run, and run again outside the sandbox if approved. */
 async function* runShell(call: ShellCall, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
-  const outcome = yield* judge(call, runtime, ctx);
+  await using starter = runtime.starter(call.argv, { cwd: call.cwd, endsInCall: true });
+  const outcome = yield* judge(call, starter, { runtime, ctx });
   if ("refusal" in outcome) return outcome.refusal;
   const { judged, permission } = outcome;
-  const first = yield* attempt(call, judged, permission.sandboxed);
+  const first = yield* attempt(call, judged, () => starter.launch(permission));
   if ("failure" in first) return yield* refuse({ refused: first.failure }, judged.command);
   if (!needsRetry(first.result, permission, runtime)) return yield* finish(first.result, call, judged);
   const refusal = await questionOfRetry(judged, permission);
   if (refusal) return yield* refuse(refusal, judged.command);
-  const second = yield* attempt(call, judged, false);
+  const second = yield* attempt(call, judged, () => starter.launch({ sandboxed: false }));
   return "failure" in second ? yield* refuse({ refused: second.failure }, judged.command) : yield* finish(second.result, call, judged);
 }
 
@@ -137,14 +139,13 @@ type Attempt = { readonly result: CommandResult } | { readonly failure: string }
 /** Runs the command and shows its output as it arrives. If it could not run at all, the model gets the reason. */
 async function* attempt(
   call: ShellCall,
-  { runtime, ctx }: JudgedCommand,
-  sandboxed: boolean,
+  { ctx }: JudgedCommand,
+  launch: () => Promise<Launch>,
 ): AsyncGenerator<readonly ThreadEvent[], Attempt> {
   if (call.argv.length === 0) return { failure: "command args are empty" };
   const output = new Mailbox<ThreadEvent>();
   try {
-    const launch = await runtime.launch(call.argv, { cwd: call.cwd, sandboxed });
-    const running = runCommand(launch, {
+    const running = runCommand(await launch(), {
       timeoutMs: call.timeoutMs,
       signal: ctx.signal,
       onOutput: (stream, bytes) => output.put({ type: "commandOutput", callId: ctx.callId, stream, bytes }),
@@ -204,11 +205,11 @@ export interface Permission {
   readonly proposedPrefix?: readonly string[];
 }
 
-/** Assesses a command, announces it, and asks for approval if required. */
+/** Assesses a command, announces it, and asks for approval if required. What runs unasked is prepared while the announcement is recorded. */
 export async function* judge(
   call: CommandRequest,
-  runtime: ToolRuntime,
-  ctx: ToolContext,
+  starter: CommandStarter,
+  { runtime, ctx }: Pick<JudgedCommand, "runtime" | "ctx">,
 ): AsyncGenerator<
   readonly ThreadEvent[],
   | { readonly refusal: ToolResult }
@@ -247,6 +248,7 @@ export async function* judge(
   };
   // Codex 0.92.0 showed these commands only once they ran.
   const isShownLate = ctx.asRecorded && call.tool === "exec_command";
+  if (verdict.kind === "run") starter.prepare(verdict, { after: onlyLooks ? undefined : ctx.beforeChanges });
   if (!isShownLate) yield [started];
   const permission: Permission | Refusal =
     verdict.kind === "refuse" ? { ...lacking(verdict), refused: verdict.text, declined: true } : await permit(verdict, judged);

@@ -44,6 +44,7 @@ export interface ToolContext {
   /** Adds the item to the conversation at once, and returns the event that shows it. */
   readonly remember: (item: RawItem) => ThreadEvent;
   readonly ask: TurnContext["ask"];
+  readonly beforeChanges?: TurnContext["beforeChanges"];
   /** Errors have the wording of Codex 0.92.0. */
   readonly asRecorded: boolean;
 }

@@ -1,5 +1,5 @@
 import { afterLogin, type CommandEnvironment, commandEnvironment } from "../../../exec/environment.js";
-import type { Launch } from "../../../exec/launch.js";
+import { CommandStarter, type Launch, type Permitted } from "../../../exec/launch.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import type { TruncationPolicy } from "../../../exec/output.js";
 import { leadsToTrusted } from "../../../exec/outside/outsidePrograms.js";
@@ -10,6 +10,7 @@ import type { BashReader } from "../../../exec/safety/bash/reader.js";
 import { isSystemProgram } from "../../../exec/safety/bash/words.js";
 import { isKnownSafe } from "../../../exec/safety/judge/effects.js";
 import { loadRules, ThreadRules } from "../../../exec/safety/rules/rules.js";
+import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
 import type { TurnContext } from "../../../threads/engine.js";
@@ -51,6 +52,7 @@ export class ToolRuntime {
   /** The same for all commands of a thread. */
   readonly #environments = new Map<string, CommandEnvironment>();
   #sessions: ExecSessions | undefined;
+  #untidied: Sandbox | undefined;
   /** Undefined before the first patch of a turn. */
   #turnDiff: TurnDiff | undefined;
 
@@ -122,6 +124,24 @@ export class ToolRuntime {
     this.files.beginTurn();
   }
 
+  toolBegins(): void {
+    this.tidyUp();
+    this.files.toolBegins();
+  }
+
+  /** All calls of one model response have run. What follows from them waits until the next request is sent: its response takes longer. */
+  callsEnded(): void {
+    // A command that still runs may create more files until the turn ends.
+    if (!this.keepsRunning) this.files.toolsEnded();
+    setImmediate(() => this.tidyUp());
+  }
+
+  /** Removes what protected the folder during the turn's commands. */
+  tidyUp(): void {
+    this.#untidied?.tidyUp();
+    this.#untidied = undefined;
+  }
+
   async close(): Promise<void> {
     await this.#sessions?.endAll();
     this.files.close();
@@ -139,10 +159,16 @@ export class ToolRuntime {
     return (await this.host.sandbox()).backend !== "none";
   }
 
-  /** A command ready to start, inside the thread's sandbox or, if that was decided, outside. */
-  async launch(argv: readonly string[], options: LaunchOptions): Promise<Launch> {
-    const { wrap, words, env } = await this.#prepare(argv, options);
-    return wrap(words, env);
+  /** For a command that runs inside the thread's sandbox or, if that was decided, outside. */
+  starter(argv: readonly string[], options: Omit<LaunchOptions, "sandboxed">): CommandStarter {
+    const launchOf = ({ wrap, words, env }: PreparedCommand) => wrap(words, env);
+    return new CommandStarter({
+      now: async (how) => launchOf(await this.#prepare(argv, { ...options, ...how })),
+      ahead: async (how) => {
+        const prepared = await this.#prepare(argv, { ...options, ...how, runsNothing: true });
+        return prepared && launchOf(prepared);
+      },
+    });
   }
 
   /**
@@ -172,7 +198,12 @@ export class ToolRuntime {
     return (name) => leadsToTrusted(name, { searchPath: env["PATH"] ?? "", cwd, workspace }, this.host.outside);
   }
 
-  async #prepare(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<PreparedCommand> {
+  async #prepare(argv: readonly string[], options: LaunchOptions): Promise<PreparedCommand>;
+  async #prepare(argv: readonly string[], options: LaunchOptions & { readonly runsNothing: true }): Promise<PreparedCommand | undefined>;
+  async #prepare(
+    argv: readonly string[],
+    { cwd, sandboxed, endsInCall = false, plainOutput = false, runsNothing }: LaunchOptions & { readonly runsNothing?: true },
+  ): Promise<PreparedCommand | undefined> {
     const sandbox = await this.host.sandbox();
     await this.files.lookAround();
     const { sandboxPolicy } = this.settings;
@@ -181,13 +212,26 @@ export class ToolRuntime {
     const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
     const mark = { [MARK_VARIABLE]: markText(this.host.mark(this.settings)) };
-    const wrap = (words: readonly string[], environment: CommandEnvironment) =>
-      sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller, workRoots });
+    const wrap = (words: readonly string[], environment: CommandEnvironment) => {
+      if (endsInCall) this.#untidied = sandbox;
+      return sandbox.wrap(words, {
+        policy,
+        workspace,
+        cwd,
+        env: { ...environment, ...mark },
+        guarded,
+        caller,
+        workRoots,
+        tidiedLater: endsInCall,
+      });
+    };
     // A profile in a folder that one caller may write must not be used for others.
     const seenBy = caller ? JSON.stringify(caller.shown) : "the user";
     if (!isLoginShell(argv)) return { wrap, words: argv, env };
     const [shell, , script] = argv;
-    const login = await (await this.host.logins()).of({ shell, env, seenBy, wrap });
+    const logins = await this.host.logins();
+    const login = await (runsNothing ? logins.known({ shell, env, seenBy, wrap }) : logins.of({ shell, env, seenBy, wrap }));
+    if (!login) return undefined;
     const { shellEnvironment, provider } = this.settings;
     const plainly = [shell, "-c", script];
     switch (login.kind) {
@@ -239,10 +283,11 @@ interface PreparedCommand {
   readonly wrap: (words: readonly string[], env: CommandEnvironment) => Launch;
 }
 
-interface LaunchOptions {
+interface LaunchOptions extends Permitted {
   readonly cwd: string;
-  readonly sandboxed: boolean;
   readonly plainOutput?: boolean;
+  /** The command does not outlive the call that starts it. */
+  readonly endsInCall?: boolean;
 }
 
 function isLoginShell(argv: readonly string[]): argv is readonly [string, "-lc", string] {
