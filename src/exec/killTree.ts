@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { valueWithin } from "../lib/promises.js";
-import { descendantsOf, environmentOf, isRunning, livingProcess, livingProcesses, ownRun, parseRun } from "../platform/processes.js";
+import { descendantsOf, livingProcess, livingProcesses } from "../platform/processes.js";
+import { carriesMark, leftoverProcesses, processesWithMark } from "./commandMark.js";
 import type { ProcessTree } from "./launch.js";
 
 /** How long a process may take to end after SIGTERM. */
@@ -31,7 +32,7 @@ export async function killTree(tree: ProcessTree): Promise<void> {
 export function killAtOnce({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): void {
   const first = firstProcess();
   if (first !== undefined) signal(first, "SIGKILL");
-  else if (containment.kind === "namespace") for (const member of descendantsOf(pid)) signal(member.pid, "SIGKILL");
+  else if (containment.kind === "namespace") for (const member of membersDuringSetUp(pid, containment.mark)) signal(member, "SIGKILL");
   else for (const member of stragglersOf(pid, containment.mark)) signal(member, "SIGKILL");
   signal(-pid, "SIGKILL");
 }
@@ -76,11 +77,15 @@ export function endAllAtOnce(): void {
 }
 
 /**
- * Ends what remains after a command's own end: in a namespace nothing remains; in a process group the remaining processes are killed. False
- * when some process survives.
+ * Ends what remains after a command's own end: in a namespace nothing remains, unless it was ended during set-up; in a process group the
+ * remaining processes are killed. False when some process survives.
  */
 export async function endStragglers({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): Promise<boolean> {
-  const remaining = () => (containment.kind === "namespace" ? livingOf(firstProcess()) : stragglersOf(pid, containment.mark));
+  const remaining = () => {
+    if (containment.kind === "group") return stragglersOf(pid, containment.mark);
+    const first = firstProcess();
+    return first === undefined ? processesWithMark(containment.mark) : livingOf(first);
+  };
   const until = performance.now() + GONE_AFTER_MS;
   let looks = 0;
   let left = remaining();
@@ -90,9 +95,6 @@ export async function endStragglers({ pid, containment, firstProcess }: Omit<Pro
   }
   return left.length === 0;
 }
-
-/** The environment variable that identifies the server and the command, for everything started by a command without a namespace. */
-export const COMMAND_MARK = "CODEX_MCPD_EXEC_ID";
 
 /** A process may fork between the reading of /proc and its own end, so the search is repeated until it finds nothing new. */
 const MOST_SWEEPS = 20;
@@ -111,16 +113,6 @@ export function sweepLeftovers(): number {
   return ended.size;
 }
 
-function leftoverProcesses(): readonly number[] {
-  return livingProcesses()
-    .filter(({ pid }) => {
-      const mark = environmentOf(pid).find((entry) => entry.startsWith(`${COMMAND_MARK}=`));
-      const owner = mark && parseRun(mark.slice(COMMAND_MARK.length + 1, mark.lastIndexOf(".")));
-      return owner && owner.place === ownRun().place && !isRunning(owner);
-    })
-    .map(({ pid }) => pid);
-}
-
 function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIGKILL"): void {
   if (containment.kind === "group") {
     signal(-pid, name);
@@ -130,15 +122,20 @@ function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIG
   for (const member of descendantsOf(pid)) signal(member.pid, name);
 }
 
-function livingOf(pid: number | undefined): number[] {
-  return pid !== undefined && livingProcess(pid) ? [pid] : [];
+function livingOf(pid: number): number[] {
+  return livingProcess(pid) ? [pid] : [];
+}
+
+/** The first process of a namespace whose sandbox program has died during set-up has another parent. */
+function membersDuringSetUp(pid: number, mark: string): number[] {
+  return [...descendantsOf(pid).map((member) => member.pid), ...processesWithMark(mark)];
 }
 
 /** Without /proc, processes that left the group are not found. */
 function stragglersOf(group: number, mark: string): number[] {
   const everything = livingProcesses();
   if (everything.length === 0) return signal(-group, 0) ? [-group] : [];
-  return everything.filter((entry) => entry.group === group || environmentOf(entry.pid).includes(mark)).map(({ pid }) => pid);
+  return everything.filter((entry) => entry.group === group || carriesMark(entry.pid, mark)).map(({ pid }) => pid);
 }
 
 /** Whether a process received the signal. */

@@ -12,7 +12,7 @@ function recorder() {
       done.push(`released ${name}`);
       return [];
     };
-    return { program: name, args: [], cwd: "/", env: {}, descriptors: [], containment: { kind: "namespace" }, release };
+    return { program: name, args: [], cwd: "/", env: {}, descriptors: [], containment: { kind: "namespace", mark: name }, release };
   };
   return { done, launch };
 }

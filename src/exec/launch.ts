@@ -24,10 +24,14 @@ export type Descriptor =
   | { readonly kind: "status" };
 
 /**
- * What ends together with the program. In a PID namespace: everything the command ever started. In a process group: only what stayed in it;
- * the rest must be found by a variable in its environment.
+ * What ends together with the program. In a PID namespace: everything the command ever started. In a process group: only what stayed in it.
+ * The rest is found by the mark in its environment, and so is a sandbox program that was killed before its namespace was ready.
  */
-export type Containment = { readonly kind: "namespace" } | { readonly kind: "group"; readonly mark: string };
+export interface Containment {
+  readonly kind: "namespace" | "group";
+  /** See `markEntry`. */
+  readonly mark: string;
+}
 
 /** A running program with everything it started. */
 export interface ProcessTree {

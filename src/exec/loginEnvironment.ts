@@ -1,6 +1,6 @@
 import path from "node:path";
+import { COMMAND_MARK } from "./commandMark.js";
 import type { CommandEnvironment } from "./environment.js";
-import { COMMAND_MARK } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { runCommand } from "./run.js";
 

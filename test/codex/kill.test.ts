@@ -3,21 +3,25 @@ import { describe, expect, it } from "vitest";
 import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import { deferred } from "../../src/lib/promises.js";
+import { livingAfter, livingWith } from "../sandbox/living.js";
 import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
 import { setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
 import { configNaming } from "../support/model/mockProvider.js";
 import { startResponsesServer } from "../support/model/responsesServer.js";
 import type { MarkedProcess } from "../support/processes/markedProcesses.js";
-import { type McpServer, startServer, type ToolCall } from "../support/processes/mcpServer.js";
+import { MAIN, type McpServer, startServer, type ToolCall } from "../support/processes/mcpServer.js";
 import { playTurn } from "../support/threads/turns.js";
 
 const CASES = await publishedCases();
 /** Failures here are rare, so the newest version is killed often; the others only to see that they behave the same. */
 const timesFor = (version: string) => (version === "0.166.0" ? 20 : 2);
+/** On a busy machine the kernel may need time to end killed processes. */
+const GONE_WITHIN_MS = 10_000;
 /** The time in which a call must end after its Codex has died. */
 const DEADLINE_MS = 2_000;
 const UNCONFINED = { "approval-policy": "never", sandbox: "danger-full-access" };
+const CONFINED = { "approval-policy": "never", sandbox: "workspace-write" };
 const ASKING = { "approval-policy": "untrusted", sandbox: "read-only" };
 
 interface Stage {
@@ -41,6 +45,23 @@ const STAGES: readonly Stage[] = [
     },
   },
   { when: "after a command", prompt: "!shell true\n!hang", thread: UNCONFINED, reached: (_, call) => call.event("exec_command_end") },
+  {
+    when: "while files are changed",
+    prompt: Array.from({ length: 20 }, (_, at) => `!patch file-${at}.txt hello`).join("\n"),
+    thread: CONFINED,
+    reached: async (server) => {
+      await eventually("the file helper", () => besides(server).find((line) => line.includes("--codex-run-as-fs-helper")));
+    },
+  },
+  {
+    when: "while a sandboxed command runs",
+    prompt: "!shell sleep 300",
+    thread: CONFINED,
+    reached: async (server, call) => {
+      await call.event("exec_command_begin");
+      await eventually("the command", () => server.started().find(isCommand));
+    },
+  },
   {
     when: "while somebody is asked",
     prompt: "!shell touch made.txt",
@@ -71,7 +92,7 @@ describe.concurrent.each(CASES)("when Codex $version is killed in a turn with $f
           isError: true,
           structuredContent: { content: expect.stringMatching(/^The Codex process was ended by SIGKILL/) },
         });
-        await eventually("the end of everything", () => server.started().length === 0 || undefined);
+        await eventually("the end of everything", () => besides(server).length === 0 || undefined);
         const reply = server.call("codex-reply", { threadId, prompt: `!say again ${round}` });
         context.expect(await reply.result()).toMatchObject({ structuredContent: { content: `again ${round}` } });
       }
@@ -120,6 +141,40 @@ describe.each(CASES)("when Codex $version is killed outside of a turn with $fami
     expect(ends.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "alpha" });
   });
 });
+
+/** A command that leaves its session, beside whatever runs at that moment. */
+const DAEMON = "!shell setsid --fork sleep 1000 >/dev/null 2>&1 </dev/null";
+
+describe.concurrent.each(CASES)("when the server is killed in a turn of Codex $version with $family", { timeout: 180_000 }, (codex) => {
+  it.for(
+    STAGES.flatMap((stage) => [
+      { ...stage, others: "alone" },
+      { ...stage, others: "with its Codex" },
+    ]),
+  )("$when, $others, nothing is left", async ({ others, ...stage }, context) => {
+    await using model = await startResponsesServer();
+    await using server = await startWith(codex, model.url);
+    await server.initialize("2025-11-25", { elicitation: {} });
+    await server.call("codex", { prompt: `${DAEMON}\n!say begun`, ...UNCONFINED }).result();
+    const call = server.call("codex", { prompt: stage.prompt, ...stage.thread });
+    await stage.reached(server, call);
+    const pids =
+      others === "alone"
+        ? []
+        : server
+            .started()
+            .filter(isAppServer)
+            .map(({ pid }) => pid);
+    for (const pid of [server.process.pid, ...pids]) process.kill(pid, "SIGKILL");
+    await server.exit();
+    context.expect(await livingAfter(GONE_WITHIN_MS, server.stage.root)).toEqual([]);
+  });
+});
+
+/** What runs for a server, the processes to which Codex gives a clean environment included. */
+function besides({ stage }: McpServer): string[] {
+  return livingWith(stage.root).filter((line) => !line.includes(MAIN));
+}
 
 function isAppServer({ commandLine }: MarkedProcess): boolean {
   return commandLine.includes("app-server");

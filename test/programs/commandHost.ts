@@ -2,10 +2,10 @@
 //   commandHost.mjs SURROUNDINGS WORKSPACE SCRIPT
 import { runCommand } from "../../src/exec/run.js";
 import { oneOf } from "../../src/lib/fields.js";
-import { launcherFor, SURROUNDINGS } from "../sandbox/surroundings.js";
+import { HOST_SURROUNDINGS, launcherFor } from "../sandbox/surroundings.js";
 
 const [surroundings, workspace = "", script = ""] = process.argv.slice(2);
-const launch = await launcherFor(oneOf(SURROUNDINGS, surroundings) ?? "a sandbox");
+const launch = await launcherFor(oneOf(HOST_SURROUNDINGS, surroundings) ?? "a sandbox");
 await runCommand(launch({ argv: ["bash", "-c", script], cwd: workspace, env: { PATH: process.env["PATH"] ?? "" } }), {
   onOutput: (_, bytes) => process.stdout.write(bytes),
 }).result;

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { ancestorsOfThisProcess, commandLineOf, environmentOf, folderOf } from "../../platform/processes.js";
-import { COMMAND_MARK } from "../killTree.js";
+import { COMMAND_MARK } from "../commandMark.js";
 import { isOwnProgram, scriptIn } from "./ownProgram.js";
 import { MARK_VARIABLE, narrowest, readMark, type TurnMark } from "./turnMark.js";
 

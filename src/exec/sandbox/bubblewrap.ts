@@ -1,3 +1,4 @@
+import { COMMAND_MARK, markEntry, newCommandMark } from "../commandMark.js";
 import { ProgramNotStarted, SandboxFailed } from "../errors.js";
 import type { Descriptor, Launch, SandboxReport } from "../launch.js";
 import { MARK_VARIABLE } from "../nesting/turnMark.js";
@@ -70,18 +71,20 @@ export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launc
 
 /**
  * Options and environment are passed over a descriptor, and the sandbox program itself gets no environment: it runs outside the sandbox,
- * and a variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write. Only the mark of the turn is kept:
- * the sandbox program is the first process of the namespace, so processes that lost their own mark find it there.
+ * and a variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write. Only two marks are there. The sandbox
+ * program is the first process of the namespace, so processes that lost the mark of their turn find it there. The mark of the command finds
+ * a sandbox program that is killed before its namespace is ready: its child waits for it for ever.
  */
 function launchOf({ program }: Bubblewrap, { argv, env }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
-  const mark = env[MARK_VARIABLE];
+  const turn = env[MARK_VARIABLE];
+  const mark = newCommandMark();
   return {
     program,
     args: ["--args", String(OPTIONS_FD), "--", ...argv],
     cwd: "/",
-    env: mark === undefined ? {} : { [MARK_VARIABLE]: mark },
+    env: { [COMMAND_MARK]: mark, ...(turn === undefined ? {} : { [MARK_VARIABLE]: turn }) },
     descriptors,
-    containment: { kind: "namespace" },
+    containment: { kind: "namespace", mark: markEntry(mark) },
     sandbox: REPORT,
   };
 }

@@ -1,29 +1,28 @@
-import { randomUUID } from "node:crypto";
 import { getuid } from "node:process";
-import { ownRun, runName } from "../../platform/processes.js";
+import { COMMAND_MARK, markEntry, newCommandMark } from "../commandMark.js";
 import { ProgramNotStarted } from "../errors.js";
-import { COMMAND_MARK } from "../killTree.js";
 import type { Launch } from "../launch.js";
 import { systemProgram } from "../outside/outsidePrograms.js";
 import type { ConfinedCommand } from "./fileView.js";
 
-/** Without a namespace: processes that leave the command's process group are found by a mark, and after a crash only by the next server. */
+/** Without a namespace: processes that leave the command's process group are found by a mark. */
 export function launchPlainly({ argv, cwd, env }: ConfinedCommand): Launch {
-  const id = `${runName(ownRun())}.${randomUUID()}`;
+  const mark = newCommandMark();
   const [program = "", ...args] = argv;
   return {
     program,
     args,
     cwd,
-    env: { ...env, [COMMAND_MARK]: id },
+    env: { ...env, [COMMAND_MARK]: mark },
     descriptors: [],
-    containment: { kind: "group", mark: `${COMMAND_MARK}=${id}` },
+    containment: { kind: "group", mark: markEntry(mark) },
     release: () => [],
   };
 }
 
 /** A PID namespace made with `unshare`, which every Linux has, for full access where there is no bubblewrap. */
 export function launchUnshared({ argv, cwd, env }: ConfinedCommand): Launch {
+  const mark = newCommandMark();
   const asOrdinaryUser = getuid?.() === 0 ? [] : ["--user", "--map-current-user"];
   return {
     program: systemProgram("setpriv") ?? missing("setpriv"),
@@ -40,9 +39,9 @@ export function launchUnshared({ argv, cwd, env }: ConfinedCommand): Launch {
       ...argv,
     ],
     cwd,
-    env,
+    env: { ...env, [COMMAND_MARK]: mark },
     descriptors: [],
-    containment: { kind: "namespace" },
+    containment: { kind: "namespace", mark: markEntry(mark) },
     release: () => [],
   };
 }

@@ -1,10 +1,12 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/support/eventually.js";
 import { tempHome } from "../../../../test/support/threads/rollouts.js";
 import { Redactor } from "../../../observability/redact.js";
+import { livingProcess } from "../../../platform/processes.js";
 import { appServerEnvironment, StderrReader, startAppServerProcess } from "./appServerProcess.js";
 import { AppServerGone } from "./errors.js";
 
@@ -95,4 +97,16 @@ describe.skipIf(process.platform === "win32")("the reason of an end", () => {
   ])("after %s", async (ending, reason) => {
     expect(await reasonAfter(ending)).toBe(reason);
   });
+});
+
+it.skipIf(process.platform !== "linux")("what Codex starts with a clean environment in a session of its own ends with it", async () => {
+  using home = tempHome();
+  const program = path.join(home.path, "codex");
+  const child = 'setsid env -i PATH="$PATH" sh -c "echo \\$\\$ > child; exec sleep 1000"';
+  writeFileSync(program, `#!/bin/sh\n${child} &\nexec sleep 1000\n`, { mode: 0o755 });
+  const env = { PATH: process.env["PATH"] };
+  const codex = await startAppServerProcess({ program, env, cwd: home.path, settings: [], report: () => {} });
+  const pid = await eventually("the child", () => Number(readFileSync(path.join(home.path, "child"), "utf8")) || undefined);
+  await codex.kill(new AppServerGone("killed"));
+  expect(livingProcess(pid)).toBeUndefined();
 });

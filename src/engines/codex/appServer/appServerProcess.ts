@@ -1,9 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
+import { markedPath } from "../../../exec/commandMark.js";
 import { withoutSecrets } from "../../../exec/environment.js";
-import { endStragglers, killTree } from "../../../exec/killTree.js";
-import type { Containment } from "../../../exec/launch.js";
+import { endStragglers, endWithUs, killTree } from "../../../exec/killTree.js";
+import type { Containment, Launch } from "../../../exec/launch.js";
 import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
 import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
@@ -49,10 +50,16 @@ export function startAppServerProcess(options: AppServerProgram): Promise<AppSer
   const mark = { [MARK_VARIABLE]: markText(markWithin(options.surrounding, { type: "read-only" }, undefined)) };
   const launch = launchPlainly({ argv, cwd, env: { ...withoutSecrets(options.env, []), ...mark } });
   return new Promise((resolve, reject) => {
-    const child = spawn(launch.program, launch.args, { cwd, env: launch.env, detached: true, stdio: "pipe" });
+    const child = spawn(launch.program, launch.args, { cwd, env: markedThroughout(launch), detached: true, stdio: "pipe" });
     child.once("error", (error) => reject(new CodexUnusable(`${program} cannot be started: ${describe(error)}`, { cause: error })));
     child.once("spawn", () => resolve(new AppServerProcess(child, launch.containment, options)));
   });
+}
+
+/** Codex gives its file helper and MCP servers a clean environment with its own PATH. */
+function markedThroughout({ env, containment }: Launch): Record<string, string> {
+  const { PATH } = env;
+  return PATH === undefined ? env : { ...env, PATH: markedPath(PATH, containment.mark) };
 }
 
 /** One `codex app-server` process, until everything it started has ended. */
@@ -113,16 +120,18 @@ export class AppServerProcess {
   }
 
   async #untilNothingLives(containment: Containment): Promise<void> {
+    const tree = { pid: this.pid, containment, firstProcess: () => undefined, exitCode: this.#exitCode };
+    const gone = endWithUs(tree);
     await Promise.race([this.#exitCode, this.#outputEnded, this.#gone.promise]);
     if (this.#state === "running") {
       await endsWithin(DRAIN_MS, Promise.all([this.#exitCode, this.#outputEnded]));
       this.#leave(new AppServerGone(`The Codex process ${this.#howItEnded()}.`));
     }
     this.#child.stdin.end();
-    const tree = { pid: this.pid, containment, firstProcess: () => undefined, exitCode: this.#exitCode };
     if (await endsWithin(FAREWELL_MS, this.#exitCode)) await endStragglers(tree);
     else await killTree(tree);
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
+    gone();
   }
 }
 
