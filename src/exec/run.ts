@@ -9,6 +9,8 @@ export type OutputName = "stdout" | "stderr";
 
 export interface RunOptions {
   readonly timeoutMs?: number;
+  /** At its timeout, or when it is cancelled, the command gets no chance to end by itself. */
+  readonly endsAtOnce?: boolean;
   /** Ends the command; the result then says so. */
   readonly signal?: AbortSignal;
   /** Default: a command has no input. */
@@ -70,7 +72,7 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
     const stopped = deferred<string>();
     launch.supervise?.(program, (why) => stopped.resolve(why));
     const ended = await untilEnded(program, stopped.promise, options);
-    if (ended === "stopped") await endAtOnce(program);
+    if (ended === "stopped" || (ended !== "exited" && options.endsAtOnce)) await endAtOnce(program);
     else if (ended !== "exited") await killTree(program);
     const exitCode = await valueWithin(DRAIN_MS, program.exitCode, UNKNOWN);
     const everythingIsGone = await untilGone(program);

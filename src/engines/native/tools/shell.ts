@@ -143,10 +143,12 @@ async function* attempt(
   launch: () => Promise<Launch>,
 ): AsyncGenerator<readonly ThreadEvent[], Attempt> {
   if (call.argv.length === 0) return { failure: "command args are empty" };
+  if (ctx.asRecorded && call.timeoutMs === 0) return { result: KILLED_BEFORE_IT_BEGAN };
   const output = new Mailbox<ThreadEvent>();
   try {
     const running = runCommand(await launch(), {
       timeoutMs: call.timeoutMs,
+      endsAtOnce: ctx.asRecorded,
       signal: ctx.signal,
       onOutput: (stream, bytes) => output.put({ type: "commandOutput", callId: ctx.callId, stream, bytes }),
     });
@@ -160,6 +162,17 @@ async function* attempt(
     throw error;
   }
 }
+
+/** Codex 0.92.0 starts a command that has no time and kills it before it can do anything. */
+const KILLED_BEFORE_IT_BEGAN: CommandResult = {
+  ended: "timedOut",
+  exitCode: 124,
+  stdout: "",
+  stderr: "",
+  aggregatedOutput: "",
+  omittedBytes: 0,
+  durationMs: 0,
+};
 
 /** The model's result of a command that could not be started. */
 function executionError(error: AppError, { asRecorded }: Pick<ToolContext, "asRecorded">): string {
