@@ -47,6 +47,12 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
     },
   ],
   commandResumed: [{ event: { type: "commandResumed", callId: "call_9" }, msgs: [] }],
+  commandTyped: [
+    {
+      event: { type: "commandTyped", callId: "call_9", sessionId: 4711, typed: "ls\n" },
+      msgs: ['{"type":"terminal_interaction","call_id":"call_9","process_id":"4711","stdin":"ls\\n"}'],
+    },
+  ],
   commandEnded: [
     {
       event: {

@@ -118,6 +118,8 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     // The model's raw calls already contain the input that is typed into a command.
     case "commandResumed":
       return [];
+    case "commandTyped":
+      return [{ type: "terminal_interaction", call_id: event.callId, process_id: String(event.sessionId), stdin: event.typed }];
     case "planUpdated":
       return [{ type: "plan_update", explanation: event.explanation, plan: event.plan }];
     case "historyCompacted":

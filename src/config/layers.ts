@@ -2,8 +2,9 @@ import path from "node:path";
 import { parse } from "smol-toml";
 import { ConfigInvalid, OverrideMalformed } from "./errors.js";
 import { PROFILE_KEY_PATHS } from "./schema/profiles.js";
+import { RECORDED_SCHEMA } from "./schema/recorded.js";
 import { CONFIG_SCHEMA } from "./schema/schema.js";
-import type { ConfigTree, ConfigType } from "./schema/settingTypes.js";
+import type { ConfigTree, ConfigType, TableType } from "./schema/settingTypes.js";
 import { isTree, mergeTrees, tableAt, withoutAbsent, withValueAt } from "./tree.js";
 
 /** One `-c key=value`, parsed. */
@@ -139,4 +140,26 @@ export function profileTable(name: string, stated: ConfigTree): ConfigTree | und
   if (!Object.hasOwn(profiles, name)) return undefined;
   const entries = Object.entries(tableAt(profiles, name));
   return treeOfOverrides(entries.map(([key, value]) => ({ path: PROFILE_KEY_PATHS[key] ?? [key], value })));
+}
+
+/**
+ * Settings that Codex 0.92.0 accepted, in the one form that we use: a choice as a table with one key becomes its word, and an empty list
+ * where a table belongs becomes an empty table.
+ */
+export function recordedForm(tree: ConfigTree, { fields }: TableType = RECORDED_SCHEMA): ConfigTree {
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, value]) => {
+      const type = Object.hasOwn(fields, key) ? fields[key]?.type : undefined;
+      return [key, type ? plainValue(value, type) : value];
+    }),
+  );
+}
+
+function plainValue(value: unknown, type: ConfigType): unknown {
+  if (type.kind === "choice") return isTree(value) ? Object.keys(value)[0] : value;
+  if (type.kind === "table" && Array.isArray(value)) return {};
+  if (!isTree(value)) return value;
+  if (type.kind === "table") return recordedForm(value, type);
+  if (type.kind !== "map") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plainValue(entry, type.of)]));
 }

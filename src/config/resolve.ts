@@ -12,11 +12,9 @@ import { findProvider } from "./endpoints.js";
 import { complainingAbout } from "./errors.js";
 import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
 import { type LayeredSettings, Layering } from "./layering.js";
-import { absolutePath, anchorPaths, type Override, type PathAnchor, treeOfCallConfig, treeOfOverrides } from "./layers.js";
-import { withPlainVariants } from "./plainVariants.js";
+import { absolutePath, anchorPaths, type Override, type PathAnchor, recordedForm, treeOfCallConfig, treeOfOverrides } from "./layers.js";
 import type { FoundProfile } from "./profiles.js";
 import { recordedNotices } from "./recordedNotices.js";
-import { RECORDED_SCHEMA } from "./schema/recorded.js";
 import {
   DEFAULT_APPROVAL_MINUTES,
   DEFAULT_COMMAND_LIMITS,
@@ -274,7 +272,7 @@ function callLayer(call: NewThreadCall, anchor: PathAnchor, { asRecorded = false
   const given = treeOfCallConfig(call.config ?? {}, { asRecorded });
   // Checked even if a named argument overrides it: the caller must learn of a misspelt key.
   checkConfig(given, { partial: true, asRecorded });
-  const config = asRecorded ? withPlainVariants(given, RECORDED_SCHEMA) : given;
+  const config = asRecorded ? recordedForm(given) : given;
   return mergeTrees(anchorPaths(config, anchor), namedLayer(call), named);
 }
 

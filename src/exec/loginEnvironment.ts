@@ -110,3 +110,15 @@ function adopt(before: CommandEnvironment, printed: string): CommandEnvironment 
   const own = OF_THE_SHELL_ITSELF.flatMap((name): [string, string][] => (before[name] === undefined ? [] : [[name, before[name]]]));
   return Object.fromEntries([...entries.filter(([name]) => !OF_THE_SHELL_ITSELF.includes(name)), ...own]);
 }
+
+export function isLoginShell(argv: readonly string[]): argv is readonly [string, "-lc", string] {
+  return argv.length === 3 && argv[1] === "-lc";
+}
+
+/** A warning for the caller. */
+export function withoutProfile(shell: string, why: string): string {
+  return (
+    `The login profile of ${shell} cannot be used: ${why}. Commands run in a plain shell with the server's own environment; ` +
+    "what the profile sets, PATH among it, is missing. Fix the profile; `codex-mcp-server doctor` measures it."
+  );
+}

@@ -41,6 +41,8 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
+type SessionOptions = Pick<RunOptions, "stdin" | "onOutput" | "endsAtOnce">;
+
 export const MOST_SESSIONS = 64;
 /** The most recently used sessions are never ended to make room. */
 const SPARED_SESSIONS = 8;
@@ -64,10 +66,7 @@ export class ExecSessions implements AsyncDisposable {
   }
 
   /** Waits for the command's end, but no longer than requested. If cancelled meanwhile, the command is ended as well. */
-  async start(
-    launch: Launch,
-    options: WaitOptions & Pick<RunOptions, "stdin" | "onOutput"> & { readonly sessionId?: number },
-  ): Promise<StartedSession> {
+  async start(launch: Launch, options: WaitOptions & SessionOptions & { readonly sessionId?: number }): Promise<StartedSession> {
     this.#makeRoom();
     const { sessionId } = options;
     const id = sessionId === undefined || this.#sessions.has(sessionId) ? this.#newId() : sessionId;
@@ -147,11 +146,12 @@ class Session {
   constructor(
     readonly id: number,
     launch: Launch,
-    { stdin, onOutput, onEnd }: Pick<RunOptions, "stdin" | "onOutput"> & { readonly onEnd: () => void },
+    { stdin, onOutput, endsAtOnce, onEnd }: SessionOptions & { readonly onEnd: () => void },
   ) {
     this.#command = runCommand(launch, {
       ...(stdin && { stdin }),
       ...(onOutput && { onOutput }),
+      ...(endsAtOnce && { endsAtOnce }),
       onBytes: (bytes) => this.#unread.push(bytes),
     });
     this.finished = this.#command.result;

@@ -1,6 +1,6 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import type { FileChanges } from "../exec/actions.js";
-import type { ThreadId } from "../lib/ids.js";
+import type { ThreadId, TurnId } from "../lib/ids.js";
 import type { CommandCall, CommandOutcome, Item, McpInvocation, McpServerStatus, PlanStep, RawItem } from "./items.js";
 import type { ThreadSettings } from "./settings.js";
 import type { RateLimits, TokenUsageInfo } from "./usage.js";
@@ -99,10 +99,19 @@ export type ThreadEvent =
   /** `awaitsApproval`: approval is requested before it runs. Absent while that is not known. */
   /** `onlyLooks`: the command is known not to change files. */
   | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true; readonly onlyLooks?: true } & CommandCall)
-  | { readonly type: "commandOutput"; readonly callId: string; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
-  | ({ readonly type: "commandEnded" } & CommandCall & CommandOutcome)
+  /** `ofTurn`: the turn in which the command began, if it is shown as that turn's. */
+  | {
+      readonly type: "commandOutput";
+      readonly callId: string;
+      readonly stream: "stdout" | "stderr";
+      readonly bytes: Uint8Array;
+      readonly ofTurn?: TurnId;
+    }
+  | ({ readonly type: "commandEnded"; readonly ofTurn?: TurnId } & CommandCall & CommandOutcome)
   /** The model turns to a command that still runs, also one of an earlier turn, to give it input or to wait for its output. */
   | { readonly type: "commandResumed"; readonly callId: string }
+  /** What was typed into a command, once its output was awaited. */
+  | { readonly type: "commandTyped"; readonly callId: string; readonly sessionId: number; readonly typed: string }
   | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }
   | {
       readonly type: "patchEnded";

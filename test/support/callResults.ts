@@ -40,7 +40,7 @@ function notCompleted(
 ): unknown {
   const { report, fields, _meta } = uneventful(engine, status, threadId);
   const first =
-    typeof why === "string" ? expect.stringMatching(new RegExp(`^${escaped(why)}\\n\\n.*threadId ".+"\\.$`)) : expect.any(String);
+    typeof why === "string" ? expect.stringMatching(new RegExp(`^${escaped(why)}\\n\\n.*threadId ".+".*\\.$`)) : expect.any(String);
   return {
     content: [{ text: first as unknown, type: "text" }, report],
     isError: true,

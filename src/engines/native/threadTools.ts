@@ -9,6 +9,7 @@ import type { McpServerSettings, ThreadSettings } from "../../threads/settings.j
 import type { AgentServers, AgentServersOptions, McpStartupNews } from "./agentServers/agentServers.js";
 import type { AskElicitation, McpAnswer } from "./agentServers/questions.js";
 import { truncationOf } from "./model/modelTraits.js";
+import { Aside } from "./tools/aside.js";
 import { declaredTools } from "./tools/declarations.js";
 import type { HostEnvironment } from "./tools/hostEnvironment.js";
 import type { NativeTools } from "./tools/nativeTools.js";
@@ -34,6 +35,8 @@ export interface ThreadTools {
   endTurn(): void;
   /** All changes by the running turn's patches so far. */
   turnDiff(): Promise<string | undefined>;
+  /** Events of commands that run on after their call; only as recorded. */
+  readonly aside: Aside | undefined;
   /** Switches to another model. A thread that has used its tools keeps them. */
   useSettings(settings: ThreadSettings): void;
   /** Commands are still running after their turns. */
@@ -43,7 +46,7 @@ export interface ThreadTools {
 
 /** Starts the thread's MCP servers. */
 export async function openThreadTools(settings: ThreadSettings, host: HostEnvironment): Promise<LazyThreadTools> {
-  const turns: CurrentTurn = { running: undefined, workspace: host.workspaceOf(settings.cwd) };
+  const turns: CurrentTurn = { running: undefined, workspace: host.workspaceOf(settings.cwd), aside: new Aside() };
   const servers = await openConfiguredServers(settings.mcpServers, {
     host,
     mark: settings.mcpServers.length > 0 ? host.mark(settings) : undefined,
@@ -106,8 +109,8 @@ class LazyThreadTools implements ThreadTools {
     return (await this.#ownTools()).runtime.ruleWarnings();
   }
 
-  beginTurn({ ask, confined, reach }: TurnContext, purpose: TurnPurpose): void {
-    this.#parts.turns.running = { ask, confined, reach, ...purpose };
+  beginTurn({ ask, confined, reach, turnId }: TurnContext, purpose: TurnPurpose): void {
+    this.#parts.turns.running = { ask, confined, reach, turnId, ...purpose };
     this.#own?.runtime.beginTurn();
   }
 
@@ -115,8 +118,13 @@ class LazyThreadTools implements ThreadTools {
     this.#own?.runtime.callsEnded();
   }
 
+  get aside(): Aside | undefined {
+    return this.#parts.settings.asRecorded ? this.#parts.turns.aside : undefined;
+  }
+
   endTurn(): void {
     this.#own?.runtime.tidyUp();
+    if (this.#parts.settings.asRecorded) this.#own?.runtime.endCommands();
     this.#parts.turns.running = undefined;
   }
 

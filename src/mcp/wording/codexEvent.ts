@@ -47,7 +47,8 @@ export class CodexEventWriter {
   }
 
   #msgs(event: ThreadEvent): readonly EventMsg[] {
-    const msgs = eventMsgs(event, { threadId: this.#where.threadId, turnId: this.#where.id });
+    const turnId = earlierTurn(event) ?? this.#where.id;
+    const msgs = eventMsgs(event, { threadId: this.#where.threadId, turnId });
     return this.#later?.added(event, msgs) ?? msgs;
   }
 
@@ -65,6 +66,8 @@ export class CodexEventWriter {
 
   /** Events of opening a thread are not part of a turn. */
   #startOf(event: ThreadEvent): string {
+    const earlier = earlierTurn(event);
+    if (earlier !== undefined) return `${this.#beforeId}${JSON.stringify(earlier)},"msg":`;
     switch (event.type) {
       case "deprecation":
       case "mcpStartupUpdated":
@@ -78,6 +81,10 @@ export class CodexEventWriter {
         return this.#ofTurn;
     }
   }
+}
+
+function earlierTurn(event: ThreadEvent): TurnId | undefined {
+  return event.type === "commandOutput" || event.type === "commandEnded" ? event.ofTurn : undefined;
 }
 
 /** Delivery hints for a transport: the request of an event, and whether a slow reader can miss it. */

@@ -46,6 +46,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       leftBehind: async () => [],
       endTurn: () => {},
       turnDiff: async () => undefined,
+      aside: undefined,
       keepsRunning: false,
       close: async () => {},
     },

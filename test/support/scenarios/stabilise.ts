@@ -58,6 +58,7 @@ function stableValue(value: unknown, replaceIds: (text: string) => string): unkn
 function withoutTimes(text: string): string {
   return text
     .replaceAll(/^Chunk ID: [0-9a-f]{6}$/gm, "Chunk ID: <chunk>")
+    .replaceAll(/^Process running with session ID \d+$/gm, "Process running with session ID <session>")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.-]+Z?/g, "<time>")
     .replaceAll(/\b\d+(?:\.\d+)? ?(?:ms|seconds?|s)\b/g, "<span>")
     .replaceAll(/(?<="duration_seconds":)\d+(?:\.\d+)?/g, '"<span>"');

@@ -51,7 +51,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox does not inher
   });
 
   it("a command that still runs outside gets no input", async () => {
-    await using stage = await open({ features: { unified_exec: true } });
+    await using stage = await open({ asRecorded: false, features: { unified_exec: true } });
     const args = { cmd: "read line; touch ../outside.txt", tty: true, yield_time_ms: 250, sandbox_permissions: "require_escalated" };
     const started = await stage.use("exec_command", args, { answers: [{ kind: "approved" }] });
     const session = Number(/session ID (\d+)/.exec(started.output)?.[1]);

@@ -1,15 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/memory/toolStage.js";
+import { calls, says } from "../../../../test/support/model/modelDouble.js";
 import { processesIn } from "../../../../test/support/processes/processesIn.js";
 import { typesOf } from "../../../../test/support/threads/turns.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 
-function open(approvalPolicy: "never" | "untrusted" = "never"): Promise<ToolStage> {
-  return openToolStage({ settings: { approvalPolicy, features: { unified_exec: true } } });
+function open(approvalPolicy: "never" | "untrusted" = "never", { asRecorded = true } = {}): Promise<ToolStage> {
+  return openToolStage({ settings: { approvalPolicy, asRecorded, features: { unified_exec: true } } });
 }
 
-function sessionOf({ output }: PlayedTurn): number {
+function sessionOf({ output }: Pick<PlayedTurn, "output">): number {
   const id = /^Process running with session ID (\d+)$/m.exec(output)?.[1];
   if (id === undefined) throw new Error(`No session: ${output}`);
   return Number(id);
@@ -91,7 +93,7 @@ describe("exec_command", () => {
   });
 
   it("leaves a long command running, which write_stdin can talk to until it ends", async () => {
-    await using stage = await open();
+    await using stage = await open("never", { asRecorded: false });
     const args = { cmd: 'read line; echo "got $line"', tty: true, yield_time_ms: 250 };
     const started = await stage.use("exec_command", args);
     const session = sessionOf(started);
@@ -104,6 +106,33 @@ describe("exec_command", () => {
     expect((await stage.use("write_stdin", { session_id: session })).output).toBe(`write_stdin failed: Unknown process id ${session}`);
   });
 
+  it("as recorded, shows what a command does after its call, and what was typed", async () => {
+    await using stage = await open();
+    const start = { cmd: 'read line; echo "got $line"; sleep 600', tty: true, yield_time_ms: 800 };
+    const onEvent = (event: ThreadEvent) => {
+      if (event.type !== "commandStarted" || event.sessionId === undefined) return;
+      stage.model.forget();
+      const input = { session_id: event.sessionId, chars: "word\n", yield_time_ms: 1_000 };
+      stage.model.plan(calls(stage.call("write_stdin", input)), says("done"));
+    };
+    const turn = await stage.use("exec_command", start, { onEvent });
+    const shown = typesOf(turn.events).filter((type) => /^command(Started|Output|Typed|Ended)$/.test(type));
+    expect([...new Set(shown)]).toEqual(["commandStarted", "commandOutput", "commandTyped"]);
+    expect(turn.events).toContainEqual({ type: "commandTyped", callId: "call_1", sessionId: expect.any(Number), typed: "word\n" });
+  });
+
+  it("as recorded, ends a command with its turn, and says so in the next one", async () => {
+    await using stage = await open();
+    const { output } = await stage.use("exec_command", { cmd: "echo up; sleep 600", yield_time_ms: 250 });
+    const session = sessionOf({ output });
+    await vi.waitFor(() => expect([stage.threadTools.keepsRunning, processesIn(stage.stage.workspace)]).toEqual([false, []]));
+    const next = await stage.use("exec_command", { cmd: "sleep 0.5", yield_time_ms: 5_000 });
+    expect(next.events).toContainEqual(
+      expect.objectContaining({ type: "commandEnded", callId: "call_1", exitCode: -1, ofTurn: expect.anything() }),
+    );
+    expect((await stage.use("write_stdin", { session_id: session })).output).toBe(`write_stdin failed: Unknown process id ${session}`);
+  });
+
   it("gives a terminal only when asked", async () => {
     await using stage = await open();
     const cmd = "test -t 0 && echo terminal || echo none";
@@ -112,14 +141,14 @@ describe("exec_command", () => {
   });
 
   it("refuses input for a command that takes none", async () => {
-    await using stage = await open();
+    await using stage = await open("never", { asRecorded: false });
     const session = sessionOf(await stage.use("exec_command", { cmd: "sleep 600", yield_time_ms: 250 }));
     const { output } = await stage.use("write_stdin", { session_id: session, chars: "x" });
     expect(output).toBe("write_stdin failed: stdin is closed for this session; rerun exec_command with tty=true to keep stdin open");
   });
 
   it("keeps a session over the end of its turn, and ends it with the thread", async () => {
-    const stage = await open();
+    const stage = await open("never", { asRecorded: false });
     try {
       const session = sessionOf(await stage.use("exec_command", { cmd: "trap '' TERM; echo up; sleep 600", yield_time_ms: 250 }));
       await stage.use("update_plan", { plan: [] });

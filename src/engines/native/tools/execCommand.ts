@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import * as z from "zod/mini";
 import type { CommandStarter } from "../../../exec/launch.js";
-import { formattedOutput, sessionAnswer, withLineCount } from "../../../exec/output.js";
+import { formattedOutput, HeadAndTail, sessionAnswer, withLineCount } from "../../../exec/output.js";
 import { outputText } from "../../../exec/outputText.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
 import { isSandboxDenial, retryAfterDenial } from "../../../exec/safety/judge/assess.js";
@@ -14,6 +14,7 @@ import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
+import { type RunningOn, showAside, showEndAside, shownExitCode } from "./runningOn.js";
 import {
   type CommandRequest,
   execFailure,
@@ -69,7 +70,7 @@ export function execTools(runtime: ToolRuntime): Tool[] {
 }
 
 /** Commands that were announced and have not ended. */
-type Running = Map<number, { readonly command: CommandCall; readonly sandboxed: boolean }>;
+type Running = Map<number, { readonly command: CommandCall; readonly sandboxed: boolean; readonly onTerminal: boolean }>;
 
 interface ExecContext {
   readonly runtime: ToolRuntime;
@@ -139,14 +140,16 @@ interface Starting extends ExecContext {
   readonly unannounced: ThreadEvent | undefined;
 }
 
-type Attempt = ({ readonly report: SessionReport; readonly seen: readonly Buffer[] } | { readonly failure: string }) &
+type Attempt = ({ readonly report: SessionReport; readonly seen: HeadAndTail } | { readonly failure: string }) &
   Pick<Starting, "unannounced">;
 
 /** Runs the command for as long as the call waits. If it could not run at all, the model gets the reason. */
 async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): AsyncGenerator<readonly ThreadEvent[], Attempt> {
-  const { runtime, ctx, starter, command, running, sandboxed } = starting;
+  const { runtime, ctx, starter, command, sandboxed } = starting;
   const output = new Mailbox<ThreadEvent>();
-  const seen: Buffer[] = [];
+  const seen = new HeadAndTail();
+  const running: RunningOn = { command, turnId: runtime.turnId, onTerminal: args.tty === true, seen };
+  let isCalled = true;
   let { unannounced } = starting;
   const announce = () => {
     if (unannounced) output.put(unannounced);
@@ -160,6 +163,7 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): 
       if (ctx.asRecorded && performance.now() - startedAt < UNSEEN_MS) return;
       announce();
       seen.push(bytes);
+      if (ctx.asRecorded && !isCalled) return showAside(bytes, running, runtime);
       output.put({ type: "commandOutput", callId: ctx.callId, stream, bytes });
     };
     const started = runtime.sessions
@@ -169,16 +173,21 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): 
         signal: ctx.signal,
         stdin: args.tty ? "pipe" : "none",
         onOutput: show,
+        endsAtOnce: ctx.asRecorded,
       })
       .finally(() => {
         clearTimeout(timer);
+        isCalled = false;
         output.close();
       });
     // Awaited below; a failure meanwhile must not count as unhandled.
     started.catch(() => undefined);
     yield* output.batches();
-    const { report } = await started;
-    if (report.sessionId !== undefined) running.set(report.sessionId, { command, sandboxed });
+    const { report, finished } = await started;
+    if (report.sessionId !== undefined) {
+      starting.running.set(report.sessionId, { command, sandboxed, onTerminal: running.onTerminal });
+      if (ctx.asRecorded) void showEndAside(finished, running, runtime);
+    }
     if (unannounced && !isDenied(report, { sandboxed })) {
       yield [unannounced];
       unannounced = undefined;
@@ -208,8 +217,9 @@ function wasStopped(attempt: Attempt, permission: Permission, { runtime, ctx }: 
 const UNSEEN_MS = 300;
 
 /** At the end it repeated what it had shown; if that was nothing, what the model gets. */
-function endAsRecorded(output: string, { seen, most }: { readonly seen: readonly Buffer[]; readonly most: number }): string {
-  return seen.length > 0 ? outputText(Buffer.concat(seen)) : withLineCount(output, { unit: "tokens", limit: most });
+function endAsRecorded(output: string, { seen, most }: { readonly seen: HeadAndTail; readonly most: number }): string {
+  const bytes = seen.bytes();
+  return bytes.length > 0 ? outputText(bytes) : withLineCount(output, { unit: "tokens", limit: most });
 }
 
 async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext): ToolRun {
@@ -227,7 +237,12 @@ async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext)
     const wait = { yieldTimeMs: writeYieldMs(yieldTimeMs ?? undefined, chars ?? ""), signal: ctx.signal };
     const report = await runtime.sessions.write(id, chars ?? "", wait);
     if (report.exitCode !== undefined) running.delete(id);
-    return yield* answer(report, tokens ?? DEFAULT_OUTPUT_TOKENS, { runtime, command: left?.command });
+    const most = tokens ?? DEFAULT_OUTPUT_TOKENS;
+    if (!ctx.asRecorded || !left) return yield* answer(report, most, { runtime, command: left?.command });
+    const typed: ThreadEvent = { type: "commandTyped", callId: left.command.callId, sessionId: id, typed: chars ?? "" };
+    yield [...runtime.aside.take(), typed];
+    const exitCode = report.exitCode === undefined ? undefined : shownExitCode(report.exitCode, left);
+    return yield* answer({ ...report, exitCode }, most, { runtime, command: undefined });
   } catch (error) {
     if (error instanceof AppError) return { output: `write_stdin failed: ${describe(error)}` };
     throw error;

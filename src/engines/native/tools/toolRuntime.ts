@@ -1,11 +1,11 @@
 import { afterLogin, type CommandEnvironment, commandEnvironment } from "../../../exec/environment.js";
 import { CommandStarter, type Launch, type Permitted } from "../../../exec/launch.js";
+import { isLoginShell, withoutProfile } from "../../../exec/loginEnvironment.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import type { TruncationPolicy } from "../../../exec/output.js";
 import { leadsToTrusted } from "../../../exec/outside/outsidePrograms.js";
 import { TurnDiff } from "../../../exec/patch/changes.js";
 import type { PatchPlan } from "../../../exec/patch/plan.js";
-import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { BashReader } from "../../../exec/safety/bash/reader.js";
 import { isSystemProgram } from "../../../exec/safety/bash/words.js";
 import { isKnownSafe } from "../../../exec/safety/judge/effects.js";
@@ -13,10 +13,12 @@ import { loadRules, ThreadRules } from "../../../exec/safety/rules/rules.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
+import type { TurnId } from "../../../lib/ids.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { truncationOf } from "../model/modelTraits.js";
 import { secretVariables } from "../model/provider.js";
+import type { Aside } from "./aside.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
 import { OWN_TMP, ThreadFiles } from "./threadFiles.js";
 
@@ -30,10 +32,9 @@ export interface TurnPurpose {
 export interface CurrentTurn {
   /** The real path of the thread's folder at the time the thread was opened. */
   readonly workspace: string;
-  running: (Pick<TurnContext, "ask" | "confined" | "reach"> & TurnPurpose) | undefined;
+  running: (Pick<TurnContext, "ask" | "confined" | "reach" | "turnId"> & TurnPurpose) | undefined;
+  readonly aside: Aside;
 }
-
-const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
 
 /** What was allowed for the rest of a thread. */
 interface Allowances {
@@ -142,6 +143,20 @@ export class ToolRuntime {
     this.#untidied = undefined;
   }
 
+  /** Events of commands that run on after their call, as Codex 0.92.0 showed them. */
+  get aside(): Aside {
+    return this.#turns.aside;
+  }
+
+  get turnId(): TurnId | undefined {
+    return this.#turns.running?.turnId;
+  }
+
+  /** Codex 0.92.0 ended with a turn what the turn had started. `close` waits for them. */
+  endCommands(): void {
+    void this.#sessions?.endAll();
+  }
+
   async close(): Promise<void> {
     await this.#sessions?.endAll();
     this.files.close();
@@ -208,7 +223,7 @@ export class ToolRuntime {
     await this.files.lookAround();
     const { sandboxPolicy } = this.settings;
     // The final check, whatever was decided before.
-    const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
+    const policy = sandboxed || this.confined ? sandboxPolicy : ({ type: "danger-full-access" } as const);
     const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
     const mark = { [MARK_VARIABLE]: markText(this.host.mark(this.settings)) };
@@ -270,13 +285,6 @@ export class ToolRuntime {
   }
 }
 
-function withoutProfile(shell: string, why: string): string {
-  return (
-    `The login profile of ${shell} cannot be used: ${why}. Commands run in a plain shell with the server's own environment; ` +
-    "what the profile sets, PATH among it, is missing. Fix the profile; `codex-mcp-server doctor` measures it."
-  );
-}
-
 interface PreparedCommand {
   readonly words: readonly string[];
   readonly env: CommandEnvironment;
@@ -288,8 +296,4 @@ interface LaunchOptions extends Permitted {
   readonly plainOutput?: boolean;
   /** The command does not outlive the call that starts it. */
   readonly endsInCall?: boolean;
-}
-
-function isLoginShell(argv: readonly string[]): argv is readonly [string, "-lc", string] {
-  return argv.length === 3 && argv[1] === "-lc";
 }

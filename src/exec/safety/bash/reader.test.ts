@@ -260,7 +260,9 @@ it("the scripts of one call share the time, and the next call has its own", () =
     while (!options?.progressCallback?.({ currentOffset: 0, hasError: true })) now += 10;
     return null;
   });
-  onTestFinished(() => [clock, parse].forEach((mock) => void mock.mockRestore()));
+  onTestFinished(() => {
+    for (const mock of [clock, parse]) mock.mockRestore();
+  });
   const spentOn = (reader: BashParser) => {
     const startedAt = now;
     for (let at = 0; at < 40; at++) expect(reader.canRead(`slow ${at}`)).toBe(false);

@@ -66,6 +66,7 @@ function linesOf(event: ThreadEvent, stamp: Stamp): string {
     case "commandStarted":
     case "commandOutput":
     case "commandResumed":
+    case "commandTyped":
     case "commandEnded":
     case "patchStarted":
     case "patchEnded":

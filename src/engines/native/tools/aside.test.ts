@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { deferred } from "../../../lib/promises.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import { Aside, withAside } from "./aside.js";
+
+function note(message: string): ThreadEvent {
+  return { type: "backgroundNote", message };
+}
+
+it("events beside a turn come between its own, also while it waits, and those before it come first", async () => {
+  const aside = new Aside();
+  const waits = deferred<void>();
+  async function* main(): AsyncGenerator<readonly ThreadEvent[], string> {
+    yield [note("begins")];
+    await waits.promise;
+    yield [note("ends")];
+    return "the end";
+  }
+  aside.put(note("earlier"));
+  const running = withAside(main(), aside);
+  expect(await running.next()).toEqual({ done: false, value: [note("earlier")] });
+  expect(await running.next()).toEqual({ done: false, value: [note("begins")] });
+  const next = running.next();
+  aside.put(note("meanwhile"));
+  expect(await next).toEqual({ done: false, value: [note("meanwhile")] });
+  waits.resolve();
+  expect(await running.next()).toEqual({ done: false, value: [note("ends")] });
+  expect(await running.next()).toEqual({ done: true, value: "the end" });
+});
+
+it("a failure of the turn is the failure of both, and a turn that is left ends", async () => {
+  let isOver = false;
+  async function* main(): AsyncGenerator<readonly ThreadEvent[], void> {
+    try {
+      yield [note("begins")];
+      throw new Error("broken");
+    } finally {
+      isOver = true;
+    }
+  }
+  const failing = withAside(main(), new Aside());
+  await failing.next();
+  await expect(failing.next()).rejects.toThrow("broken");
+  isOver = false;
+  const left = withAside(main(), new Aside());
+  await left.next();
+  await left.return();
+  expect(isOver).toBe(true);
+});

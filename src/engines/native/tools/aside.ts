@@ -1,0 +1,61 @@
+import { deferred } from "../../../lib/promises.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+
+/** A command shows at most 10,000 pieces of output, so this many events are held only if nobody reads them. */
+const MOST_HELD = 20_000;
+
+/** Events of commands that run on after their call. The turn that runs shows them as they come; without one they wait for the next turn. */
+export class Aside {
+  #held: ThreadEvent[] = [];
+  #wake: (() => void) | undefined;
+
+  put(event: ThreadEvent): void {
+    if (this.#held.length >= MOST_HELD) return;
+    this.#held.push(event);
+    this.#wake?.();
+  }
+
+  take(): readonly ThreadEvent[] {
+    const held = this.#held;
+    this.#held = [];
+    return held;
+  }
+
+  /** Waits until there is something to take, or `other` has settled. */
+  async arrivalOr(other: Promise<unknown>): Promise<void> {
+    if (this.#held.length > 0) return;
+    const woken = deferred<void>();
+    const wake = () => woken.resolve();
+    this.#wake = wake;
+    other.then(wake, wake);
+    await woken.promise;
+    this.#wake = undefined;
+  }
+}
+
+/** The batches of `main`, and between them those of `aside`, in the order in which they come. */
+export async function* withAside<End>(
+  main: AsyncGenerator<readonly ThreadEvent[], End>,
+  aside: Aside,
+): AsyncGenerator<readonly ThreadEvent[], End> {
+  try {
+    for (;;) {
+      const next = main.next();
+      let isSettled = false;
+      const settle = () => {
+        isSettled = true;
+      };
+      next.then(settle, settle);
+      while (!isSettled) {
+        await aside.arrivalOr(next);
+        const held = aside.take();
+        if (held.length > 0) yield held;
+      }
+      const { done, value } = await next;
+      if (done) return value;
+      yield value;
+    }
+  } finally {
+    await main.return(undefined as never);
+  }
+}

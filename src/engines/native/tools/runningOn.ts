@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { formattedOutput, type HeadAndTail } from "../../../exec/output.js";
+import { outputText } from "../../../exec/outputText.js";
+import type { CommandResult } from "../../../exec/run.js";
+import type { TurnId } from "../../../lib/ids.js";
+import type { CommandCall } from "../../../threads/items.js";
+import type { ToolRuntime } from "./toolRuntime.js";
+
+/** Codex waited this long for the last output of a command without a terminal. */
+const LAST_OUTPUT_MS = 100;
+/** Until a terminal that is closed had shown its last line, and until its command had ended. */
+const CLOSED_MS = 50;
+
+/** Signals that end a command. Codex reported the exit code 1 for a command on a terminal that one of them ended. */
+const ENDING_SIGNALS = [1, 2, 3, 9, 15];
+
+export interface RunningOn {
+  readonly command: CommandCall;
+  readonly turnId: TurnId | undefined;
+  readonly onTerminal: boolean;
+  /** The output that was shown. */
+  readonly seen: HeadAndTail;
+}
+
+/** Shows the output of a command after its call, beside whatever else happens on the thread, as Codex 0.92.0 did. */
+export function showAside(bytes: Buffer, { command: { callId }, turnId }: RunningOn, { aside }: ToolRuntime): void {
+  aside.put({ type: "commandOutput", callId, stream: "stdout", bytes, ...(turnId && { ofTurn: turnId }) });
+}
+
+/** The same with the end of the command. */
+export async function showEndAside(finished: Promise<CommandResult>, running: RunningOn, runtime: ToolRuntime): Promise<void> {
+  const { command, turnId, onTerminal, seen } = running;
+  const result = await finished.catch(() => undefined);
+  const isStopped = result?.ended !== "exited";
+  if (isStopped && onTerminal) {
+    // A terminal that is closed gets a line, and shows it.
+    await sleep(CLOSED_MS, undefined, { ref: false });
+    const line = Buffer.from("\r\n");
+    seen.push(line);
+    showAside(line, running, runtime);
+  }
+  if (!onTerminal || isStopped) await sleep(onTerminal ? CLOSED_MS : LAST_OUTPUT_MS, undefined, { ref: false });
+  const text = outputText(seen.bytes());
+  const exitCode = isStopped ? (onTerminal ? 1 : -1) : shownExitCode(result?.exitCode ?? -1, running);
+  const durationMs = result?.durationMs ?? 0;
+  const shown = { stdout: text, stderr: "", aggregatedOutput: text };
+  const whole = {
+    ...shown,
+    formattedOutput: formattedOutput({ aggregatedOutput: text, exitCode, durationMs, ended: "exited" }, runtime.truncation),
+  };
+  runtime.aside.put({ type: "commandEnded", ...command, ...whole, exitCode, durationMs, ...(turnId && { ofTurn: turnId }) });
+}
+
+/** The exit code in events and for the model. */
+export function shownExitCode(exitCode: number, { onTerminal }: Pick<RunningOn, "onTerminal">): number {
+  return onTerminal && ENDING_SIGNALS.includes(exitCode - 128) ? 1 : exitCode;
+}
