@@ -46,7 +46,7 @@ your home folder.
 
 ## Profiles and projects
 
-| where | Codex 0.166 | here |
+| where | Codex 0.169 | here |
 |---|---|---|
 | \`NAME.config.toml\` in \`CODEX_HOME\` | a profile: any setting, overrides \`config.toml\` | the same |
 | \`[profiles.NAME]\` in \`config.toml\`, \`profile = "NAME"\` | an error | a profile, as in Codex before 0.134; if there is also a file of that name, the file is used |

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync }
 import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect } from "vitest";
-import { publishedCodex } from "../support/codex/codexPeers.js";
+import { NEWEST_TRIED, publishedCodex } from "../support/codex/codexPeers.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 import { ALL_ATTACKS, type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
@@ -10,9 +10,8 @@ import { makeRepository, plantProgram } from "./plants.js";
 import { pathInProject, readNaively, runPlainly } from "./standIn.js";
 import { textOf, Victim, type VictimOptions } from "./victim.js";
 
-const VERSION = "0.166.0";
-const program = ALL_ATTACKS ? ((await publishedCodex(VERSION)) ?? "") : "";
-const skip = program === "" ? `Codex ${VERSION} is not there` : undefined;
+const program = ALL_ATTACKS ? ((await publishedCodex(NEWEST_TRIED)) ?? "") : "";
+const skip = program === "" ? `Codex ${NEWEST_TRIED} is not there` : undefined;
 const WITH_CODEX: VictimOptions = { engine: "codex", args: ["--codex-bin", program] };
 const SLOW = { timeout: 120_000 };
 

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "nod
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { publishedCodex } from "../support/codex/codexPeers.js";
+import { NEWEST_TRIED, publishedCodex } from "../support/codex/codexPeers.js";
 import { npm, ROOT } from "../support/processes/packedPackage.js";
 import { ALL_ATTACKS } from "./attack.js";
 import { Ground } from "./ground.js";
@@ -16,7 +16,7 @@ const MANY = 12;
 const UNTOUCHED = "#!/bin/sh\nexit 0\n";
 const SERVER = "node_modules/codex-mcpd";
 
-const codex = ALL_ATTACKS ? await publishedCodex("0.166.0") : undefined;
+const codex = ALL_ATTACKS ? await publishedCodex(NEWEST_TRIED) : undefined;
 
 interface Side {
   readonly options: VictimOptions;

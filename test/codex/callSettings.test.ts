@@ -2,18 +2,17 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishedCodex } from "../support/codex/codexPeers.js";
+import { publishedCodex, TRIED_VERSIONS } from "../support/codex/codexPeers.js";
 import { mockProvider } from "../support/model/mockProvider.js";
 import { type ResponsesServer, startResponsesServer } from "../support/model/responsesServer.js";
 import { type McpServer, startServer } from "../support/processes/mcpServer.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
 
-const VERSIONS = ["0.166.0", "0.160.1", "0.152.1"] as const;
 const PATIENCE = { timeout: 90_000 };
 
 /** A call's settings have the same effect with Codex as with our own engine, although Codex reads the configuration files itself. */
-describe.for(VERSIONS)("what calls and profiles ask for, with Codex %s", PATIENCE, async (version) => {
+describe.for(TRIED_VERSIONS)("what calls and profiles ask for, with Codex %s", PATIENCE, async (version) => {
   const program = (await publishedCodex(version)) ?? "";
 
   async function start(stage: Stage, model: ResponsesServer): Promise<McpServer> {

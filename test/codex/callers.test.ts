@@ -10,11 +10,11 @@ import type { Engine } from "../../src/threads/engine.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { Reach } from "../../src/threads/limits.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCases, publishedCodex } from "../support/codex/codexPeers.js";
+import { publishedCases, publishedCodex, TRIED_VERSIONS } from "../support/codex/codexPeers.js";
 import { type CodexStage, setCodexStage } from "../support/codex/codexStage.js";
 import { playTurn, turnContext } from "../support/threads/turns.js";
 
-const CASES = await publishedCases(["0.166.0", "0.160.1"]);
+const CASES = await publishedCases(TRIED_VERSIONS.filter((version) => version !== "0.152.1"));
 const OLD = (await publishedCodex("0.152.1")) ?? "";
 
 const PATIENCE = { timeout: 180_000 };

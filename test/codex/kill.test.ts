@@ -4,7 +4,7 @@ import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import { deferred } from "../../src/lib/promises.js";
 import { livingAfter, livingWith } from "../sandbox/living.js";
-import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexCase, NEWEST_TRIED, publishedCases } from "../support/codex/codexPeers.js";
 import { setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
 import { configNaming } from "../support/model/mockProvider.js";
@@ -15,7 +15,7 @@ import { playTurn } from "../support/threads/turns.js";
 
 const CASES = await publishedCases();
 /** Failures here are rare, so the newest version is killed often; the others only to see that they behave the same. */
-const timesFor = (version: string) => (version === "0.166.0" ? 20 : 2);
+const timesFor = (version: string) => (version === NEWEST_TRIED ? 20 : 2);
 /** On a busy machine the kernel may need time to end killed processes. */
 const GONE_WITHIN_MS = 10_000;
 /** The time in which a call must end after its Codex has died. */

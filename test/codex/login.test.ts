@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { type FrontEndClient, overHttp, overStdio, overWebSocket, told } from "../support/clients/frontEnds.js";
-import { publishedCodex } from "../support/codex/codexPeers.js";
+import { NEWEST_TRIED, publishedCodex } from "../support/codex/codexPeers.js";
 import { EMAIL, type IdentityServer, startIdentityServer } from "../support/codex/identityServer.js";
 import { startHttpServer } from "../support/http/httpServer.js";
 import { type McpServer, startServer } from "../support/processes/mcpServer.js";
 import type { Stage } from "../support/stage.js";
 
-const program = (await publishedCodex("0.166.0")) ?? "";
+const program = (await publishedCodex(NEWEST_TRIED)) ?? "";
 const ENGINE = ["--engine", "codex", "--codex-bin", program];
 const NOT_COMPLETED = "Login server error: Login was not completed";
 

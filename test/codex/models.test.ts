@@ -4,10 +4,10 @@ import { LISTED_MODELS, traitsOf } from "../../src/engines/native/model/modelTra
 import { turnIdOf } from "../../src/lib/ids.js";
 import { EffortNotOffered } from "../../src/threads/errors.js";
 import { DEFAULT_MODEL, type ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCodex } from "../support/codex/codexPeers.js";
+import { NEWEST_TRIED, publishedCodex } from "../support/codex/codexPeers.js";
 import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 
-const program = (await publishedCodex("0.166.0")) ?? "";
+const program = (await publishedCodex(NEWEST_TRIED)) ?? "";
 
 /** The fields of an entry in Codex's catalogue that our table has too. */
 interface CatalogueEntry {
@@ -30,7 +30,7 @@ async function catalogue(): Promise<readonly CatalogueEntry[]> {
   return models.filter(({ visibility }) => visibility === "list").sort((a, b) => a.priority - b.priority);
 }
 
-describe.skipIf(program === "")("the models of Codex 0.166.0", { timeout: 60_000 }, () => {
+describe.skipIf(program === "")(`the models of Codex ${NEWEST_TRIED}`, { timeout: 60_000 }, () => {
   it("are those of our table, the default first, with the same traits", async () => {
     const listed = await catalogue();
     expect([listed[0]?.slug, listed.map(({ slug }) => slug)]).toEqual([DEFAULT_MODEL, LISTED_MODELS]);
@@ -61,7 +61,7 @@ function asked({ model }: CodexStage): unknown {
   return { model: body?.model, effort: (body?.["reasoning"] as { effort?: string } | undefined)?.effort };
 }
 
-describe.skipIf(program === "")("an effort, with Codex 0.166.0", { timeout: 120_000 }, () => {
+describe.skipIf(program === "")(`an effort, with Codex ${NEWEST_TRIED}`, { timeout: 120_000 }, () => {
   it.each([
     ["gpt-6.1-sol", "max"],
     ["gpt-6.1-sol", "ultra"],

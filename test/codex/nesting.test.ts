@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishedCases } from "../support/codex/codexPeers.js";
+import { NEWEST_TRIED, publishedCases } from "../support/codex/codexPeers.js";
 import { configNaming } from "../support/model/mockProvider.js";
 import { type ResponsesServer, startResponsesServer } from "../support/model/responsesServer.js";
 import { MAIN, startServer } from "../support/processes/mcpServer.js";
 import { setStage } from "../support/stage.js";
 
-const CASES = await publishedCases(["0.166.0"]);
+const CASES = await publishedCases([NEWEST_TRIED]);
 const PATIENCE = { timeout: 90_000 };
 const SERVER = `'${process.execPath}' '${MAIN}' --engine scripted --tools codex,extras`;
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexCase, NEWEST_TRIED, publishedCases } from "../support/codex/codexPeers.js";
 import { configNaming } from "../support/model/mockProvider.js";
 import { startResponsesServer } from "../support/model/responsesServer.js";
 import { type McpServer, startServer } from "../support/processes/mcpServer.js";
@@ -9,7 +9,7 @@ import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
 
 const PATIENCE = { timeout: 120_000 };
-const CASES = await publishedCases(["0.166.0"]);
+const CASES = await publishedCases([NEWEST_TRIED]);
 
 type Json = Readonly<Record<string, unknown>>;
 

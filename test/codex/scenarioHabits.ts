@@ -4,7 +4,7 @@ import type { Entry, Transcript } from "../support/scenarios/transcript.js";
 import { changeEvents, changeRawItems, eventOf, inTurn } from "./scenarioEvents.js";
 
 /**
- * A difference between Codex 0.166.0 and 0.92.0 that occurs everywhere. Both transcripts are converted to one form before the comparison.
+ * A difference between the newest tried Codex and 0.92.0 that occurs everywhere. Both transcripts are converted to one form before the comparison.
  */
 export interface Habit {
   readonly about: string;

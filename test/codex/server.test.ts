@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexCase, NEWEST_TRIED, publishedCases } from "../support/codex/codexPeers.js";
 import { eventually } from "../support/eventually.js";
 import { configNaming } from "../support/model/mockProvider.js";
 import { startResponsesServer } from "../support/model/responsesServer.js";
@@ -10,7 +10,7 @@ import { MAIN, type McpServer, startServer } from "../support/processes/mcpServe
 import { runToEnd } from "../support/processes/runToEnd.js";
 import { setStage, stageEnvironment } from "../support/stage.js";
 
-const CASES = await publishedCases(["0.166.0"]);
+const CASES = await publishedCases([NEWEST_TRIED]);
 const PATIENCE = { timeout: 90_000 };
 const UNCONFINED = { "approval-policy": "never", sandbox: "danger-full-access" };
 

@@ -1,7 +1,7 @@
-import { publishedCodex } from "../support/codex/codexPeers.js";
+import { NEWEST_TRIED, publishedCodex } from "../support/codex/codexPeers.js";
 import { codexServicesContract, codexWorkContract } from "./versionContract.js";
 
-const version = "0.166.0";
+const version = NEWEST_TRIED;
 const program = await publishedCodex(version);
 const patience = { timeoutMs: 120_000 };
 

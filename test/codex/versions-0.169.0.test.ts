@@ -1,0 +1,3 @@
+import { versionSuite } from "./versionSuite.js";
+
+await versionSuite("0.169.0");
