@@ -14,7 +14,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../test/support/eventually.js";
 import { HostEnvironment } from "../../engines/native/tools/hostEnvironment.js";
@@ -393,10 +392,12 @@ describe("outside a repository", () => {
   it("changes that an engine elsewhere made before the first look are reported", async () => {
     put("a.txt", "1\n");
     put("same.txt", "1\n");
-    await sleep(20);
-    const changes = new WorkspaceChanges(host, { cwd: work, sinceMs: Date.now(), lookingFor: undefined });
-    await sleep(20);
-    put("a.txt", "2\n");
+    const sinceMs = statSync(path.join(work, "same.txt")).ctimeMs + 20;
+    const changes = new WorkspaceChanges(host, { cwd: work, sinceMs, lookingFor: undefined });
+    await eventually("a file of a later time", () => {
+      put("a.txt", "2\n");
+      return statSync(path.join(work, "a.txt")).ctimeMs > sinceMs || undefined;
+    });
     put("new.txt", "1\n");
     await changes.before();
     const found = await changes.after({ withinMs: 20_000, patches: [] });
