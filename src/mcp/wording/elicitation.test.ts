@@ -312,7 +312,17 @@ describe("an answer", () => {
   });
 });
 
-it.for([{ action: "cancel" }, { decision: "timed_out" }, { decision: 1 }, {}, [], null, "approved"])(
+const UNREAD = [
+  { decision: "timed_out" },
+  { decision: "APPROVED" },
+  { decision: " approved " },
+  { decision: "allow" },
+  { decision: 1 },
+  {},
+  [],
+];
+
+it.for([{ action: "cancel" }, ...UNREAD, null, "approved"])(
   "as recorded, a question that %j answers is refused like any other",
   (answer) => {
     expect([readDecision(answer, "command", "recorded"), readDecision(answer, "patch", "recorded")]).toEqual([DENIED, DENIED]);

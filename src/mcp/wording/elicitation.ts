@@ -220,7 +220,7 @@ export function isAnsweredByItself(answer: unknown, afterMs: number): boolean {
  */
 export function readDecision(answer: unknown, kind: ApprovalSubject["kind"], style: ResultStyle = "extended"): ApprovalDecision {
   if (kind === "form") return readForm(answer);
-  const decision = readAnswer(answer);
+  const decision = readAnswer(answer, style);
   if (decision.kind !== "denied" || !(decision.dismissed || decision.failed)) return decision;
   if (style === "recorded") return { kind: "denied" };
   return decision.dismissed ? NOBODY_ANSWERED : decision;
@@ -228,7 +228,8 @@ export function readDecision(answer: unknown, kind: ApprovalSubject["kind"], sty
 
 const NOBODY_ANSWERED: ApprovalDecision = { kind: "denied", dismissed: true, reason: "nobody answered" };
 
-function readAnswer(answer: unknown): ApprovalDecision {
+function readAnswer(answer: unknown, style: ResultStyle): ApprovalDecision {
+  if (style === "recorded" && isFields(answer) && isMisspelt(answer["decision"])) return unreadable();
   // Codex also reads an answer whose only field has no name.
   if (Array.isArray(answer) && answer.length === 1) return decisionOf(answer[0]);
   if (!isFields(answer)) return unreadable();
@@ -239,6 +240,14 @@ function readAnswer(answer: unknown): ApprovalDecision {
   if (typeof action === "string") return withReason(decisionOf(action), isFields(content) ? content : {});
   return unreadable();
 }
+
+/** Codex reads its words only as it writes them. */
+function isMisspelt(decision: unknown): boolean {
+  return typeof decision === "string" && !RECORDED_WORDS.has(decision);
+}
+
+/** Codex's own, and the one that SDK clients send in their place. */
+const RECORDED_WORDS = new Set(["approved", "approved_for_session", "denied", "abort", "accept"]);
 
 /** Only MCP's own answer format is accepted: the question is from another server. */
 function readForm(answer: unknown): ApprovalDecision {
