@@ -242,6 +242,7 @@ export async function* judge(
     rules: runtime.rules.inForce(),
     sandboxEnforced: await runtime.isSandboxEnforced(),
     confined: runtime.confined,
+    keepsSafeInside: ctx.asRecorded,
     parser,
     trusts: await runtime.trustedPrograms(call.argv, call.cwd),
   });

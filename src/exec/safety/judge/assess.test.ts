@@ -99,6 +99,13 @@ describe("a request to leave the sandbox", () => {
     expect(assess({ escalated: true, script: "cat a" })).toEqual({ ...ASK_OUTSIDE, proposedPrefix: ["cat", "a"] });
   });
 
+  it("is granted inside the sandbox to a command that only reads, where such commands stay inside", () => {
+    const inside = { escalated: true, keepsSafeInside: true };
+    expect(assess({ ...inside, script: "cat a" })).toEqual({ kind: "run", sandboxed: true, proposedPrefix: ["cat", "a"] });
+    expect(assess({ ...inside, script: "cat a && touch b" })).toMatchObject({ kind: "ask", sandboxedAfterwards: false });
+    expect(assess({ ...inside, script: "cat a", sandboxEnforced: false })).toMatchObject({ kind: "ask", lacksSandbox: true });
+  });
+
   it("has no effect where no sandbox is in force", () => {
     expect(assess({ escalated: true, sandboxPolicy: FULL })).toEqual(RUN_OUTSIDE);
   });

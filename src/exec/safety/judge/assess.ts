@@ -26,6 +26,8 @@ export interface ProposedCommand {
   readonly sandboxEnforced: boolean;
   /** Rules may let it run without a question, but not outside the sandbox. */
   readonly confined?: boolean;
+  /** A known-safe command that asks to leave the sandbox runs inside it, without a question. */
+  readonly keepsSafeInside?: boolean;
   readonly parser: BashReader;
   /** Set for commands outside any sandbox: whether a name leads to a program that no command can have planted. */
   readonly trusts?: ((name: string) => boolean) | undefined;
@@ -93,8 +95,8 @@ function byPolicy(command: ProposedCommand, findings: Findings): CommandVerdict 
     return approvalPolicy === "never"
       ? { ...refuse(NO_SANDBOX_REFUSAL), lacksSandbox: true }
       : ask(command, { proposedPrefix, needsPerson: false });
-  if ((approvalPolicy === "untrusted" && !findings.safe) || (escalated && restricted))
-    return ask(command, { proposedPrefix, needsPerson: false });
+  const leaves = escalated && restricted && !(command.keepsSafeInside && findings.safe);
+  if ((approvalPolicy === "untrusted" && !findings.safe) || leaves) return ask(command, { proposedPrefix, needsPerson: false });
   return { kind: "run", sandboxed: restricted, ...(proposedPrefix && { proposedPrefix }) };
 }
 
@@ -177,7 +179,7 @@ const INERT = new Set(["cd", "echo", "false", "pwd", "true"]);
  * | one part of a sequence is allowed by a rule | all of it leaves the sandbox | only if every part is allowed, or is `cd`, `echo`, `pwd`, `true`, `false` |
  * | a forbidden or prompt rule and `/bin/rm`, `sudo rm`, `rm x > y`, `(rm x)` | not seen | seen |
  * | such a rule and a program that a variable or a pattern names, or a script that cannot be read | not seen | asked |
- * | a known-safe command that asks to leave the sandbox | leaves it unasked | asked |
+ * | a known-safe command that asks to leave the sandbox | leaves it unasked | asked; with `keepsSafeInside` stays in it, unasked |
  * | a dangerous command | "always allow" is offered | not offered |
  */
 function examine({ argv, rules, parser, trusts }: ExaminedCommand): Findings {
