@@ -256,12 +256,14 @@ export function keepFresh(file: string): () => void {
 }
 
 function refreshAll(): void {
+  for (const file of held) refreshClaim(file);
+}
+
+export function refreshClaim(file: string): void {
   const now = new Date();
-  for (const file of held) {
-    try {
-      utimesSync(file, now, now);
-    } catch {
-      // The file was removed or its folder became unwritable: then the claim simply lapses.
-    }
+  try {
+    utimesSync(file, now, now);
+  } catch {
+    // The file was removed or its folder became unwritable: then the claim simply lapses.
   }
 }

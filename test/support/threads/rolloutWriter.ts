@@ -59,6 +59,12 @@ export class WriterProcess implements AsyncDisposable {
     return JSON.parse(value);
   }
 
+  /** Ends as a server does whose client has left. */
+  async end(): Promise<void> {
+    this.#child.stdin?.end();
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "exit");
+  }
+
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "exit");

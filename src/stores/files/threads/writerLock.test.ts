@@ -23,8 +23,21 @@ afterEach(() => {
 
 const ONE_MINUTE_MS = 60_000;
 
-function locksIn(codexHome: string): string[] {
+function filesIn(codexHome: string): string[] {
   return readdirSync(path.join(codexHome, "mcp-server/locks"));
+}
+
+/** Without the files that claims are links to. */
+function locksIn(codexHome: string): string[] {
+  return filesIn(codexHome).filter((name) => !isLinked(name));
+}
+
+function linkedFilesIn(codexHome: string): string[] {
+  return filesIn(codexHome).filter(isLinked);
+}
+
+function isLinked(name: string): boolean {
+  return name.startsWith("linked.");
 }
 
 /** Writes a claim as another process would. */
@@ -44,6 +57,54 @@ it("a lock is one file while it is held, and none afterwards", async () => {
   expect(locksIn(home.path)).toEqual([expect.stringMatching(new RegExp(`^${id}\\.[^.]+\\.${process.pid}-\\d+\\.[0-9a-f]{8}$`))]);
   lock.release();
   expect(locksIn(home.path)).toEqual([]);
+});
+
+it("locks are links to one file, which is created again when it was removed", async () => {
+  using home = tempHome();
+  const locks = new WriterLocks(home.path);
+  const folder = path.join(home.path, "mcp-server/locks");
+  const inodes = () => filesIn(home.path).map((name) => statSync(path.join(folder, name)).ino);
+  const lock = await locks.acquire(newThreadId());
+  expect([inodes().length, new Set(inodes()).size]).toEqual([2, 1]);
+  lock.release();
+
+  rmSync(path.join(folder, linkedFilesIn(home.path)[0] ?? ""));
+  const next = await locks.acquire(newThreadId());
+  expect([locksIn(home.path).length, linkedFilesIn(home.path).length]).toEqual([1, 0]);
+  next.release();
+  (await locks.acquire(newThreadId())).release();
+  expect([locksIn(home.path).length, linkedFilesIn(home.path).length]).toEqual([0, 1]);
+});
+
+it("where no link can be made, a lock is a file of its own", async () => {
+  using home = tempHome();
+  const id = newThreadId();
+  const locks = new WriterLocks(home.path);
+  (await locks.acquire(newThreadId())).release();
+  const linked = path.join(home.path, "mcp-server/locks", linkedFilesIn(home.path)[0] ?? "");
+  rmSync(linked);
+  // A folder has no links.
+  mkdirSync(linked);
+  for (const _ of [1, 2]) {
+    const lock = await locks.acquire(id);
+    expect(locksIn(home.path)).toHaveLength(1);
+    await expect(locks.acquire(id)).rejects.toBeInstanceOf(ThreadBusyElsewhere);
+    lock.release();
+    expect(locksIn(home.path)).toEqual([]);
+  }
+});
+
+it("a new lock is as fresh as a new file, however old the linked file is", async () => {
+  using home = tempHome();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const id = newThreadId();
+  const locks = new WriterLocks(home.path);
+  (await locks.acquire(id)).release();
+  vi.setSystemTime(Date.now() + 10 * ONE_MINUTE_MS);
+  const lock = await locks.acquire(id);
+  const [name = ""] = locksIn(home.path);
+  expect(statSync(path.join(home.path, "mcp-server/locks", name)).mtimeMs).toBeCloseTo(Date.now(), -3);
+  lock.release();
 });
 
 it("threads do not get in each other's way", async () => {
@@ -133,6 +194,20 @@ it("a process that holds the thread is named, and when it is killed the thread i
   const lock = await locks.acquire(threadId);
   expect(locksIn(home.path)).toHaveLength(1);
   lock.release();
+  // The first look of another store.
+  (await new WriterLocks(home.path).acquire(threadId)).release();
+  expect(linkedFilesIn(home.path).filter((name) => name.includes(`.${holder.pid}-`))).toEqual([]);
+});
+
+it("a process that ends leaves nothing", async () => {
+  using home = tempHome();
+  const threadId = newThreadId();
+  await using holder = new WriterProcess({ program, codexHome: home.path, threadId });
+  await holder.tell("lease");
+  const before = filesIn(home.path).length;
+  await holder.tell("release");
+  await holder.end();
+  expect([before, filesIn(home.path)]).toEqual([2, []]);
 });
 
 it.runIf(process.platform === "linux")("a killed process counts as gone before its parent has noticed", async () => {

@@ -1,10 +1,19 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { linkSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errorCode } from "../../../lib/errors.js";
 import type { ThreadId } from "../../../lib/ids.js";
-import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../../platform/processes.js";
+import {
+  type ClaimFile,
+  claimName,
+  isAbandoned,
+  keepFresh,
+  makeClaim,
+  parseClaim,
+  refreshClaim,
+  withdrawClaim,
+} from "../../../platform/processes.js";
 import { ThreadBusyElsewhere } from "../../../threads/errors.js";
 import { storageFailure } from "../failure.js";
 
@@ -16,6 +25,11 @@ export interface WriterLock {
 const CONTENTION_STEP_MS = 5;
 const CONTENTION_LOOKS = 12;
 
+/** A link has the age of its file, and another machine counts an old claim as abandoned. */
+const REFRESH_AFTER_MS = 30_000;
+/** The files that claims of this process are links to. */
+const linkedFiles = new Set<string>();
+
 /**
  * One writer per thread across processes, without native code. Each contender first creates a claim file, then checks for other claims on
  * that thread. Because the claim comes first, at least one of two contenders sees the other, so there are never two writers; if both see
@@ -26,6 +40,8 @@ export class WriterLocks {
   /** Two stores in one process must exclude each other too. */
   readonly #suffix = randomBytes(4).toString("hex");
   #clearedUp = false;
+  /** Undefined before the first claim; "none" where the file system has no links. */
+  #linked: { readonly file: string; readonly freshUntilMs: number } | "none" | undefined;
 
   constructor(codexHome: string) {
     this.#folder = path.join(codexHome, "mcp-server", "locks");
@@ -54,11 +70,40 @@ export class WriterLocks {
 
   #claim(threadId: ThreadId, file: string): void {
     try {
-      if (makeClaim(file)) return;
+      if (this.#makeClaim(file)) return;
     } catch (error) {
       throw storageFailure("lock the thread with", file, error);
     }
     throw new ThreadBusyElsewhere(threadId, `process ${process.pid}`);
+  }
+
+  /** Creating and removing a file can take twenty times as long as a link to a file. */
+  #makeClaim(file: string): boolean {
+    const linked = this.#linkedFile();
+    if (linked === "none") return makeClaim(file);
+    try {
+      linkSync(linked, file);
+      return true;
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") return false;
+      // Someone may have removed the file.
+      this.#linked = errorCode(error) === "ENOENT" ? undefined : "none";
+      return makeClaim(file);
+    }
+  }
+
+  /** Named like a claim, so that another process removes it once this one is gone. It claims no thread. */
+  #linkedFile(): string {
+    const known = this.#linked;
+    if (known === "none") return known;
+    if (known && Date.now() < known.freshUntilMs) return known.file;
+    const file = path.join(this.#folder, claimName("linked", this.#suffix));
+    if (known) refreshClaim(file);
+    else makeClaim(file);
+    if (linkedFiles.size === 0) process.once("exit", withdrawLinkedFiles);
+    linkedFiles.add(file);
+    this.#linked = { file, freshUntilMs: Date.now() + REFRESH_AFTER_MS };
+    return file;
   }
 
   async #rivalThatStays(threadId: ThreadId, name: string): Promise<ClaimFile | undefined> {
@@ -86,6 +131,10 @@ export class WriterLocks {
     withdrawClaim(path.join(this.#folder, claim.name));
     return true;
   }
+}
+
+function withdrawLinkedFiles(): void {
+  for (const file of linkedFiles) withdrawClaim(file);
 }
 
 /** There is no folder before the first claim. */
