@@ -54,8 +54,7 @@ async function* answerTo({ text, images }: TurnInput, conversation: Conversation
   conversation.steering.open(ctx.signal);
   try {
     if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
-    yield [conversation.turnStarted(), ...conversation.addUserMessage(text, images)];
-    return yield* answerUntilDone(conversation, ctx);
+    return yield* answerUntilDone(conversation, ctx, [conversation.turnStarted(), ...conversation.addUserMessage(text, images)]);
   } finally {
     conversation.steering.close();
   }
@@ -76,15 +75,19 @@ async function* reviewWith(conversation: Conversation, target: ReviewTarget, ctx
 }
 
 /**
- * The model responds and calls tools until there are no more calls and no more user messages; its last message is the result.
- * Throws `ModelFailure`, `TurnStopped`, or the signal's reason.
+ * The model responds and calls tools until there are no more calls and no more user messages; its last message is the result. `opening`:
+ * events that are published first, in one batch with the following ones. Throws `ModelFailure`, `TurnStopped`, or the signal's reason.
  */
-async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): Work {
+async function* answerUntilDone(conversation: Conversation, ctx: TurnContext, opening: readonly ThreadEvent[] = []): Work {
   const { steering, settings, parts } = conversation;
   let lastMessage: string | null = null;
+  let unpublished = opening;
   for (;;) {
+    const steered = steering.take().flatMap((text) => conversation.addUserMessage(text));
+    yield [...unpublished, ...steered, { type: "turnContext", settings, sandboxBackend: parts.sandboxBackend }];
+    unpublished = [];
+    // Sent in answer to those events.
     for (const text of steering.take()) yield conversation.addUserMessage(text);
-    yield [{ type: "turnContext", settings, sandboxBackend: parts.sandboxBackend }];
     const answer = yield* sample(conversation, ctx);
     lastMessage = answer.lastMessage ?? (settings.asRecorded ? null : lastMessage);
     if (answer.calls) yield* answer.calls.carryOutRest();

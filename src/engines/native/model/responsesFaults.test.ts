@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startLoopback } from "../../../../test/support/http/loopback.js";
 import { ask, clientFor, SMALL_BODY } from "../../../../test/support/model/modelRequests.js";
 import { startResponsesServer } from "../../../../test/support/model/responsesServer.js";
+import { deferred } from "../../../lib/promises.js";
 import type { ModelEvent } from "./client.js";
 
 const DELTA = 'data: {"type":"response.output_text.delta","item_id":"m","delta":"x"}\n\n';
@@ -261,7 +262,7 @@ describe("a caller that cancels", () => {
     const abort = new AbortController();
     await using server = await startLoopback((request, response) => {
       request.resume();
-      begin(response).end(DELTA + COMPLETED);
+      begin(response).write(DELTA + COMPLETED);
     });
     const leaving = takeAll(server.origin, abort.signal, (batch) => {
       if (batch.some(({ type }) => type === "completed")) abort.abort(reason);
@@ -278,15 +279,51 @@ describe("a caller that cancels", () => {
   });
 
   it.each([1, 2])("closes the connection by not taking more than %i batch", async (taken) => {
+    const accepted = deferred<void>();
     await using server = await startLoopback((request, response) => {
       request.resume();
-      begin(response).write(DELTA);
+      const answer = begin(response);
+      answer.flushHeaders();
+      void accepted.promise.then(() => answer.write(DELTA));
     });
     let batches = 0;
-    for await (const _batch of clientFor({ baseUrl: server.origin }).stream({ body: SMALL_BODY }, new AbortController().signal))
+    for await (const _batch of clientFor({ baseUrl: server.origin }).stream({ body: SMALL_BODY }, new AbortController().signal)) {
       if (++batches === taken) break;
+      accepted.resolve();
+    }
     await server.allLeft();
     expect(batches).toBe(taken);
+  });
+});
+
+describe("an answer", () => {
+  it("is one batch with its acceptance if both arrive together", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response).end(DELTA + COMPLETED);
+    });
+    const stream = clientFor({ baseUrl: server.origin }).stream({ body: SMALL_BODY }, new AbortController().signal);
+    const { value } = await stream.next();
+    expect(value?.map(({ type }) => type)).toEqual(["accepted", "textDelta", "completed"]);
+    expect((await stream.next()).done).toBe(true);
+  });
+
+  it("waits for a slow reader, and loses nothing", async () => {
+    const PIECES = 3_000;
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      const answer = begin(response);
+      answer.flushHeaders();
+      for (let piece = 0; piece < PIECES; piece++) answer.write(DELTA);
+      answer.end(COMPLETED);
+    });
+    let pieces = 0;
+    for await (const batch of clientFor({ baseUrl: server.origin }).stream({ body: SMALL_BODY }, new AbortController().signal)) {
+      pieces += batch.filter(({ type }) => type === "textDelta").length;
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(pieces).toBe(PIECES);
   });
 });
 
