@@ -168,6 +168,8 @@ export function openLogFile(file: string, limitBytes = LIMIT_BYTES): LogFile {
 
 class SharedLogFile implements LogFile {
   #handle: FileHandle | undefined;
+  /** Of the open file. */
+  #inode = 0;
   /** The last write ended within a line. */
   #torn = false;
   readonly #file: string;
@@ -208,8 +210,8 @@ class SharedLogFile implements LogFile {
 
   /** The size of the file at the path; afterwards the handle, if there is one, is for the same file. */
   async #follow(): Promise<number> {
-    const [there, ours] = await Promise.all([statIfThere(this.#file), this.#handle?.stat()]);
-    if (ours && there?.ino !== ours.ino) await this.close();
+    const there = await statIfThere(this.#file);
+    if (there?.ino !== this.#inode) await this.close();
     return there?.size ?? 0;
   }
 
@@ -217,6 +219,7 @@ class SharedLogFile implements LogFile {
     await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
     const handle = await open(this.#file, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, 0o600);
     this.#handle = handle;
+    this.#inode = (await handle.stat()).ino;
     return handle;
   }
 

@@ -1,5 +1,5 @@
 import type { ThreadId, TurnKey } from "../lib/ids.js";
-import { deferred } from "../lib/promises.js";
+import { type Deferred, deferred } from "../lib/promises.js";
 import type { Entry, EventLog, EventLogs, LogReader, LogReading, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { Item } from "./items.js";
@@ -23,7 +23,8 @@ export class MemoryEventLog<T> implements EventLog<T> {
   #condenseAt: number;
   #lastSeq = 0;
   #state: "open" | "ended" = "open";
-  #more = deferred<void>();
+  /** Awaited by readers that have read everything. */
+  #more: Deferred<void> | undefined;
   readonly #readers = new Set<{ cursor: number }>();
 
   /** `onEnd` is called once, with the last entry. */
@@ -72,7 +73,10 @@ export class MemoryEventLog<T> implements EventLog<T> {
           reader.cursor = last.seq;
           yield batch;
         } else if (this.#state === "ended") return;
-        else await this.#more.promise;
+        else {
+          this.#more ??= deferred<void>();
+          await this.#more.promise;
+        }
       }
     } finally {
       this.#readers.delete(reader);
@@ -81,8 +85,8 @@ export class MemoryEventLog<T> implements EventLog<T> {
   }
 
   #wake(): void {
-    this.#more.resolve();
-    this.#more = deferred<void>();
+    this.#more?.resolve();
+    this.#more = undefined;
   }
 
   #condense(): void {

@@ -186,9 +186,12 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   };
   const fields = reportFields(turn);
   const report = reportText(turn);
-  const spentCharacters = Math.max(JSON.stringify(fields).length, report.length);
-  const fits = (text: string) => text.length <= resultTokens * CHARACTERS_PER_TOKEN - spentCharacters;
-  const within = (text: string) => (fits(text) ? text : withinBudget(text, { tokens: resultTokens, spentCharacters, threadId }));
+  const within = (text: string) => {
+    if (resultTokens === Infinity) return text;
+    const spentCharacters = Math.max(JSON.stringify(fields).length, report.length);
+    const fits = text.length <= resultTokens * CHARACTERS_PER_TOKEN - spentCharacters;
+    return fits ? text : withinBudget(text, { tokens: resultTokens, spentCharacters, threadId });
+  };
   if (outcome.status === "completed") {
     const content = within(outcome.lastMessage ?? ifSilent ?? "");
     const texts = seesReport(context.reader, { isError: false }) ? [content, `\n${report}`] : [content];

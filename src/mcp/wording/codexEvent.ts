@@ -126,10 +126,13 @@ export class LaterFields {
   added(event: ThreadEvent, msgs: readonly EventMsg[]): readonly EventMsg[] {
     // Codex retries a request silently; a waiting user should know.
     if (event.type === "modelRetry" && event.quiet) return [{ type: "background_event", message: retryText(event) }];
-    return msgs.map((msg) => ({ ...msg, ...this.#fieldsOf(msg, event) }));
+    return msgs.map((msg) => {
+      const fields = this.#fieldsOf(msg, event);
+      return fields ? { ...msg, ...fields } : msg;
+    });
   }
 
-  #fieldsOf(msg: EventMsg, event: ThreadEvent): Readonly<Record<string, unknown>> {
+  #fieldsOf(msg: EventMsg, event: ThreadEvent): Readonly<Record<string, unknown>> | undefined {
     const at = this.#now();
     switch (msg.type) {
       case "session_configured":
@@ -158,7 +161,7 @@ export class LaterFields {
       case "apply_patch_approval_request":
         return { started_at_ms: at };
       default:
-        return {};
+        return undefined;
     }
   }
 

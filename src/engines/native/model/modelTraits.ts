@@ -199,7 +199,18 @@ export function retirementOf(model: string): string | undefined {
 /** The model, and how unknown names are treated. */
 type AskedModel = Pick<ThreadSettings, "model" | "asRecorded">;
 
-export function traitsOf({ model, asRecorded = false }: AskedModel): ModelTraits {
+/** Each turn asks several times, always with the settings of its thread. */
+const found = new WeakMap<AskedModel, ModelTraits>();
+
+export function traitsOf(asked: AskedModel): ModelTraits {
+  const known = found.get(asked);
+  if (known) return known;
+  const traits = lookUp(asked);
+  found.set(asked, traits);
+  return traits;
+}
+
+function lookUp({ model, asRecorded = false }: AskedModel): ModelTraits {
   const catalogue = asRecorded ? [...RECORDED_CATALOGUE, ...CATALOGUE] : CATALOGUE;
   const known = catalogue.find(({ name }) => name.test(bareName(model)))?.traits;
   return known ?? (asRecorded ? RECORDED_UNKNOWN : UNKNOWN);

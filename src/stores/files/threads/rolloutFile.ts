@@ -21,6 +21,10 @@ export interface FileMark {
   readonly size: number;
 }
 
+export function isSameMark(a: FileMark, b: FileMark | undefined): boolean {
+  return a.inode === b?.inode && a.size === b.size;
+}
+
 // A promisified function is expensive to make.
 const fdatasync = promisify(fdatasyncWithCallback);
 
@@ -51,10 +55,10 @@ export class RolloutFile {
     this.#size = size;
   }
 
-  /** Undefined when there is no such file. */
-  static openExisting(file: string): RolloutFile | undefined {
+  /** Undefined when there is no such file. `leftAs`: the mark of the file when this process last wrote to it. */
+  static openExisting(file: string, leftAs?: FileMark): RolloutFile | undefined {
     try {
-      return RolloutFile.#of(file, openSync(file, APPEND));
+      return RolloutFile.#of(file, openSync(file, APPEND), leftAs);
     } catch (error) {
       if (errorCode(error) === "ENOENT") return undefined;
       throw storageFailure("open the thread's file", file, error);
@@ -69,10 +73,12 @@ export class RolloutFile {
     }
   }
 
-  static #of(file: string, fd: number): RolloutFile {
+  static #of(file: string, fd: number, leftAs?: FileMark): RolloutFile {
     try {
       const { ino: inode, size } = fstatSync(fd);
-      return new RolloutFile({ path: file, fd, foundAs: { inode, size }, size: cutTornLine(fd, size) });
+      const foundAs = { inode, size };
+      // This process writes whole lines.
+      return new RolloutFile({ path: file, fd, foundAs, size: isSameMark(foundAs, leftAs) ? size : cutTornLine(fd, size) });
     } catch (error) {
       closeSync(fd);
       throw error;

@@ -17,7 +17,7 @@ import type {
   WriterLease,
 } from "../../../threads/store.js";
 import { stampOf, statsOf } from "../fileStamp.js";
-import { type FileMark, newRolloutPath, RolloutFile } from "./rolloutFile.js";
+import { type FileMark, isSameMark, newRolloutPath, RolloutFile } from "./rolloutFile.js";
 import { type Origin, rolloutLines, sessionMetaLine } from "./rolloutLines.js";
 import { findRollout, findRollouts, isArchivedRollout } from "./rolloutPaths.js";
 import { readRollout } from "./rolloutReader.js";
@@ -141,7 +141,9 @@ interface RecordParts {
 class RolloutRecord implements ThreadRecord {
   readonly #parts: RecordParts;
   #path: string;
+  /** The file as it was last read or written here. */
   #leftAs: FileMark | undefined;
+  #wasWritten = false;
 
   constructor(parts: RecordParts) {
     this.#parts = parts;
@@ -168,7 +170,7 @@ class RolloutRecord implements ThreadRecord {
   #recorder(lock: WriterLock, file: RolloutFile | undefined): WriterLease {
     return new RolloutRecorder({
       threadId: this.#parts.threadId,
-      changedElsewhere: file !== undefined && !isSame(file.foundAs, this.#leftAs),
+      changedElsewhere: file !== undefined && !isSameMark(file.foundAs, this.#leftAs),
       file,
       createFile: () => RolloutFile.create(this.#path),
       firstLine: () => this.#firstLine(),
@@ -179,7 +181,7 @@ class RolloutRecord implements ThreadRecord {
   /** The thread may have been archived meanwhile: it continues at its file's current path. */
   async #openKnownFile(): Promise<RolloutFile> {
     const { codexHome, threadId } = this.#parts;
-    const here = RolloutFile.openExisting(this.#path);
+    const here = RolloutFile.openExisting(this.#path, this.#wasWritten ? this.#leftAs : undefined);
     if (here) return here;
     const moved = await findRollout(codexHome, threadId);
     const there = moved === undefined ? undefined : RolloutFile.openExisting(moved);
@@ -196,15 +198,12 @@ class RolloutRecord implements ThreadRecord {
 
   #release(lock: WriterLock, file: RolloutFile | undefined): void {
     if (file && !file.isEmpty) this.#leftAs = file.leftAs;
+    this.#wasWritten ||= file?.wasWritten ?? false;
     // The kernel has the lines, so the next writer sees them without waiting for the disk.
     lock.release();
     if (file?.wasWritten) this.#parts.flusher.flushAndClose(file);
     else file?.closeUnflushed();
   }
-}
-
-function isSame(a: FileMark, b: FileMark | undefined): boolean {
-  return a.inode === b?.inode && a.size === b.size;
 }
 
 interface RecorderParts {
