@@ -115,7 +115,7 @@ describe.concurrent("a turn", () => {
     const threadId = await begin(server, "!say alpha");
     const compacting = server.call("codex-manage", { action: "compact", threadId });
     expect(await compacting.result()).toEqual(
-      completed(threadId, "The thread was summarised: a summary has taken the place of its past.", "native"),
+      completed(threadId, "The thread was summarised: a summary has replaced its history.", "native"),
     );
     await compacting.event("context_compacted");
     expect(await call(server, "codex-reply", { threadId, prompt: "!say on" })).toEqual(completed(threadId, "on", "native"));

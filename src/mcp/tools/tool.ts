@@ -299,9 +299,9 @@ export interface TurnAnswer {
   readonly present?: PresentTurn;
 }
 
-/** The words for turns that never end with a message. */
+/** The text of a result whose turn never ends with a message. */
 export function textIfSilent({ input }: Turn): string | undefined {
-  return input.work?.kind === "compact" ? "The thread was summarised: a summary has taken the place of its past." : undefined;
+  return input.work?.kind === "compact" ? "The thread was summarised: a summary has replaced its history." : undefined;
 }
 
 export function resultTokens(tokens: number | undefined): Pick<TurnAnswer, "resultTokens"> {

@@ -95,7 +95,7 @@ describe("a call whose wait is over", () => {
       expect(valueAt(await client.call("codex", { prompt: "!say no", wait }), "isError")).toBe(true);
   });
 
-  it("leaves a command that still runs without an output in codex-threads", async () => {
+  it("appears in codex-threads without an output for the command that still runs", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
     await client.untilRunning(threadId);
@@ -140,13 +140,13 @@ describe("a call whose wait is over", () => {
     while (!(await queued()));
     client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "compact", reason: TIMED_OUT } });
     const meanwhile = await client.call("codex-wait", { threadId, wait: 0 });
-    expect(valueAt(meanwhile, "structuredContent.alsoRunning.0.state")).toMatch(/^is queued for \d+ s$/);
+    expect(valueAt(meanwhile, "structuredContent.alsoRunning.0.state")).toMatch(/^has been queued for \d+ s$/);
     await client.letGo();
     expect(saidBy(await client.call("codex-wait", { threadId }))).toBe("made");
     const result = await client.call("codex-wait", { threadId });
     expect([statusOf(result), saidBy(result), valueAt(result, "structuredContent.next")]).toEqual([
       "completed",
-      "The thread was summarised: a summary has taken the place of its past.",
+      "The thread was summarised: a summary has replaced its history.",
       undefined,
     ]);
   });
@@ -416,7 +416,7 @@ describe("a client that times out", () => {
     expect(valueAt(other, "structuredContent.alsoRunning.0.next")).toBe("An earlier call here timed out. codex-wait gets its answer.");
     expect(valueAt(other, "content.2.text")).toMatch(
       new RegExp(
-        `^\\nAn earlier call here timed out; its thread ${named} runs for \\d+ s: Running until .*\\. codex-wait gets its answer\\.$`,
+        `^\\nAn earlier call here timed out; its thread ${named} has been running for \\d+ s: Running until .*\\. codex-wait gets its answer\\.$`,
       ),
     );
     expect(named).not.toBe(threadOf(other));

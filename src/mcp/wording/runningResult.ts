@@ -99,10 +99,10 @@ function endText(end: SilentEnd): { readonly status: string; readonly what: stri
   }
 }
 
-/** More would cost every further call in the folder more than they are worth. */
+/** Each one makes the results of all further calls in the folder longer. */
 const MOST_LOST = 3;
 
-/** Adds the newest threads whose calls timed out before their clients learned the id. No other result names them. */
+/** Adds the newest threads whose calls timed out before their clients learned the thread id, because no other result names them. */
 export function withLostTurns(result: CallToolResult, lost: readonly AttendedTurn[]): CallToolResult {
   const named = lost.slice(-MOST_LOST).map((attended) => ({ threadId: attended.turn.threadId, ...standingOf(attended) }));
   const text = named
@@ -121,7 +121,9 @@ function standingOf({ turn, since, wasInterrupted }: AttendedTurn): { readonly s
   if (wasInterrupted) return { state: "was interrupted", next: "codex-reply goes on there." };
   const ms = () => span(Date.now() - since);
   const runs = () =>
-    turn.begunAt === undefined ? `is queued for ${ms()}` : `runs for ${ms()}: ${oneLine(doingText(turn.step), DOING_LENGTH)}`;
+    turn.begunAt === undefined
+      ? `has been queued for ${ms()}`
+      : `has been running for ${ms()}: ${oneLine(doingText(turn.step), DOING_LENGTH)}`;
   return { state: turn.ended ? "has an answer" : runs(), next: "codex-wait gets its answer." };
 }
 
