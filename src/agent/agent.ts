@@ -584,7 +584,7 @@ export class Agent {
     );
   }
 
-  /** Those of the given threads, on which this process runs no turn, on which another process runs one. */
+  /** Of the given threads, those on which another process runs a turn. This process must not run a turn on any of them. */
   async busyElsewhere(ids: readonly ThreadId[]): Promise<ReadonlySet<ThreadId>> {
     const busy = await Promise.all(ids.map((id) => this.#parts.threads.isBusyElsewhere(id)));
     return new Set(ids.filter((_, at) => busy[at]));

@@ -16,14 +16,14 @@ export interface TurnReceipt {
   /** Undefined if the changes could not be determined in time. */
   readonly files: ChangedFiles | undefined;
   readonly commands: {
-    /** How many ran, to their end or that of their turn. */
+    /** How many ran, including those that were cut off by the end of their turn. */
     readonly run: number;
     readonly failed: number;
     /** How many a policy refused, without asking anybody. */
     readonly refused: number;
     /** How many still ran when the turn was completed. */
     readonly stillRunning: number;
-    /** The last of those that failed, were refused, or had not ended with an interrupted or failed turn. */
+    /** The last of those that failed, were refused, or were cut off when their turn was interrupted or failed. */
     readonly failures: readonly FailedCommand[];
   };
   readonly approvals: {
@@ -81,7 +81,7 @@ const MAX_DECISIONS = 20;
 export class ReceiptCollector {
   readonly #patched = new Map<string, ChangedFile>();
   readonly #commands = { run: 0, failed: 0, refused: 0 };
-  /** The commands that have not ended, by their ids. */
+  /** The commands that have not ended, by call id. */
   readonly #runningCommands = new Map<string, readonly string[]>();
   #stillRunning = 0;
   readonly #failures: FailedCommand[] = [];
@@ -211,7 +211,7 @@ export class ReceiptCollector {
     if (this.#isReadOnly && READ_ONLY_DISK.test(aggregatedOutput)) this.#isWriteRefused = true;
   }
 
-  /** Commands of a turn that ended too early to report their ends. What waits for an answer, or was denied, did not run. */
+  /** Counts the commands that an interrupted or failed turn cut off. Those that waited for an approval, or were denied it, did not run. */
   #noteCutOff(): void {
     const asked = new Set([...this.#open.values()].map(({ subject }) => subject.callId));
     for (const [callId, command] of this.#runningCommands) {
@@ -315,7 +315,7 @@ function lineCount(text: string): number {
  */
 export class UsageOfTurn {
   #hasAnswered = false;
-  /** The total of the report before. */
+  /** The thread's total in the previous report. */
   #usedBefore: TokenUsage | undefined;
   #latest: TokenUsageInfo | undefined;
   #reports = 0;
@@ -347,7 +347,7 @@ export class UsageOfTurn {
         else this.#usedBefore ??= NO_USAGE;
         return;
       case "turnCompleted":
-        // The only report of a turn that the model completed without a message is its own.
+        // If a turn was completed without a message, the only report in it is about the turn itself.
         if (this.#reports === 1) this.#turn ??= this.#latest?.last_token_usage;
         return;
       default:

@@ -115,7 +115,7 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     case "approvalRequested":
       return [approvalRequest(event.request, where)];
     case "approvalDecided":
-    // The model's raw calls already contain the input that is typed into a command.
+    // The model's raw call already says that it uses the command again.
     case "commandResumed":
       return [];
     case "commandTyped":

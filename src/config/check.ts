@@ -77,7 +77,7 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
       break;
     case "list":
       if (!Array.isArray(value)) throw wrongType(value, "a sequence", spot);
-      // Lists are replaced, not merged: their entries are whole.
+      // A list replaces that of another layer, so its entries must be complete even if the tree is not.
       for (const entry of value) checkValue(entry, type.of, { ...spot, partial: false });
       break;
     case "map":
@@ -96,7 +96,7 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
 
 interface RecordedStruct {
   readonly name: string;
-  /** How many fields its parser wants in a sequence; 0 if each has a default. */
+  /** How many fields its parser requires in a sequence; 0 if each has a default. Absent if the parser accepts no sequence. */
   readonly fields?: number;
 }
 

@@ -30,7 +30,7 @@ interface LayeringOptions {
   readonly tolerant: boolean | undefined;
   /** Folders that the user trusts may contribute settings. */
   readonly withProjects: boolean;
-  /** Settings have an effect where they had one in Codex 0.92.0. */
+  /** A setting has an effect only where it had one in Codex 0.92.0. */
   readonly asRecorded: boolean | undefined;
 }
 
@@ -70,7 +70,7 @@ export class Layering {
     return this.#profiles.examine();
   }
 
-  #lay({ file, call, chosen, profile: fromFile, projects }: Said): LayeredSettings {
+  #lay({ file, call, chosen, profile: fromFile, projects }: LayersOfCall): LayeredSettings {
     const { commandLine, strict, asRecorded } = this.#options;
     const stated = mergeTrees(file, commandLine, call);
     checkConfig(stated, { partial: true });
@@ -79,7 +79,8 @@ export class Layering {
     const explicit = [...projects.map(({ settings }) => settings), commandLine, call].map(effective);
     const besideFile = mergeTrees(profile?.settings ?? {}, ...explicit);
     const settings = mergeTrees(effective(file), besideFile);
-    // A profile's table was already checked in its file; a profile's file may complete what config.toml left open.
+    // A profile in config.toml is checked with that file, in `stated`. A profile with a file of its own may add what config.toml lacks, so the
+    // merged settings are checked.
     const { unknownKeys } = checkConfig(fromFile || projects.length > 0 ? settings : stated);
     const left = this.#options.file.passedOver.map((key) => `the value of \`${key}\` in config.toml is unknown here and left to Codex`);
     return {
@@ -96,7 +97,7 @@ export class Layering {
   }
 }
 
-interface Said {
+interface LayersOfCall {
   readonly file: ConfigTree;
   readonly call: ConfigTree;
   /** The profile's name and the content of its file. */
@@ -105,7 +106,7 @@ interface Said {
   readonly projects: ReturnType<ProjectLayers["around"]>;
 }
 
-/** Most users trust none; then no folder is examined. */
+/** Whether the settings trust any folder. Most users trust none, and then no folder is examined. */
 function trustsFolders(tree: ConfigTree): boolean {
   const projects = tableAt(tree, "projects");
   return Object.keys(projects).some((folder) => textAt(tableAt(projects, folder), "trust_level") === "trusted");

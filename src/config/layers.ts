@@ -143,8 +143,8 @@ export function profileTable(name: string, stated: ConfigTree): ConfigTree | und
 }
 
 /**
- * Settings that Codex 0.92.0 accepted, in the one form that we use: a choice as a table with one key becomes its word, and an empty list
- * where a table belongs becomes an empty table.
+ * Converts two forms of settings that Codex 0.92.0 accepted: a table with one key in place of a choice becomes that key, and an empty list
+ * in place of a table becomes an empty table.
  */
 export function recordedForm(tree: ConfigTree, { fields }: TableType = RECORDED_SCHEMA): ConfigTree {
   return Object.fromEntries(

@@ -7,21 +7,18 @@ import { systemProgram } from "./outside/outsidePrograms.js";
 /** The environment variable that identifies the server and the command, for everything started by a command. */
 export const COMMAND_MARK = "CODEX_MCPD_EXEC_ID";
 
-/** A new value of that variable. From now on a process beside this one ends what is marked, should this one be killed. */
+/** A new value of that variable. The first call starts the cleaner, which ends all marked processes if this process is killed. */
 export function newCommandMark(): string {
   startCleaner();
   return `${runName(ownRun())}.${randomUUID()}`;
 }
 
-/** The mark as it stands in an environment: the entry itself, or a part of another one (see `markedPath`). */
+/** The text that identifies a marked process: a variable of its environment, or a part of its PATH (see `markedPath`). */
 export function markEntry(mark: string): string {
   return `${COMMAND_MARK}=${mark}`;
 }
 
-/**
- * PATH with the mark as its last folder, which cannot exist. For a program that gives its children a clean environment: PATH is what they
- * keep.
- */
+/** PATH with the mark as its last folder, which cannot exist. For programs that pass only a few variables to their children, such as PATH. */
 export function markedPath(searchPath: string, entry: string): string {
   return process.platform === "linux" ? `${searchPath}:/proc/self/${entry}` : searchPath;
 }
@@ -52,8 +49,9 @@ function ownerIn(environment: readonly string[]): string | undefined {
 }
 
 /**
- * What the cleaner runs. It waits for the end of descriptor 3, which is the end of the server. Programs that end by themselves get a moment;
- * then it kills what has the server's mark, until it has found nothing twice: a process that is being started shows no environment.
+ * The cleaner's script. It waits until descriptor 3 is closed, that is, until the server has ended. For eight rounds of 0.1 seconds, marked
+ * processes may end by themselves; then the script kills them. It ends after two rounds in which it found none, because a process that is
+ * just being started shows no environment.
  */
 const CLEANER = `
 trap '' HUP INT TERM
@@ -69,20 +67,23 @@ while [ $quiet -lt 2 ] && [ $rounds -lt 600 ]; do
   "$3" 0.1
 done`;
 
-/** It becomes a child of the first process: a client that kills a server may kill all of its descendants. */
+/**
+ * The shell that was started ends at once, so the cleaner becomes a child of the first process. A client that kills the server may kill all of
+ * its descendants, too.
+ */
 const IN_BACKGROUND = `{${CLEANER}\n} &`;
 
 let isCleanerStarted = false;
 
 /**
- * Starts, once, a process that outlives this one for as long as it takes to end what this one leaves behind when it is killed. A sandbox
- * program that loses its parent during set-up, or a command that left its session, does not notice the death of the server.
+ * Starts the cleaner, once. If this process is killed, the cleaner ends the processes that it leaves behind. These are, for example, sandbox
+ * programs whose parent died during set-up and commands that left their session: they do not notice that the server has ended.
  */
 function startCleaner(): void {
   if (isCleanerStarted) return;
   isCleanerStarted = true;
   const [shell, grep, sleep] = ["sh", "grep", "sleep"].map(systemProgram);
-  // Without them, the next server ends what is left.
+  // Without these programs there is no cleaner; the next server ends what is left.
   if (process.platform !== "linux" || shell === undefined || grep === undefined || sleep === undefined) return;
   const ours = markEntry(`${runName(ownRun())}.`);
   const cleaner = spawn(shell, ["-c", IN_BACKGROUND, "codex-mcpd-cleaner", ours, grep, sleep], {

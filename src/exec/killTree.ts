@@ -77,8 +77,8 @@ export function endAllAtOnce(): void {
 }
 
 /**
- * Ends what remains after a command's own end: in a namespace nothing remains, unless it was ended during set-up; in a process group the
- * remaining processes are killed. False when some process survives.
+ * Kills what remains after a command's own end. In a process group, processes that the command started may remain. In a namespace nothing
+ * remains, unless the sandbox program was killed during set-up. False when some process survives.
  */
 export async function endStragglers({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): Promise<boolean> {
   const remaining = () => {
@@ -126,7 +126,7 @@ function livingOf(pid: number): number[] {
   return livingProcess(pid) ? [pid] : [];
 }
 
-/** The first process of a namespace whose sandbox program has died during set-up has another parent. */
+/** If the sandbox program died during set-up, the first process of its namespace is no descendant any more, but it has the mark. */
 function membersDuringSetUp(pid: number, mark: string): number[] {
   return [...descendantsOf(pid).map((member) => member.pid), ...processesWithMark(mark)];
 }

@@ -25,7 +25,7 @@ export type Descriptor =
 
 /**
  * What ends together with the program. In a PID namespace: everything the command ever started. In a process group: only what stayed in it.
- * The rest is found by the mark in its environment, and so is a sandbox program that was killed before its namespace was ready.
+ * The rest is found by the mark in its environment. So is what remains of a sandbox whose program was killed before the namespace was ready.
  */
 export interface Containment {
   readonly kind: "namespace" | "group";
@@ -67,8 +67,8 @@ interface Launches {
 }
 
 /**
- * Makes the launch of a command: when it is to start, or ahead, while its announcement is recorded. Setting up a sandbox takes about as long
- * as the disk. A launch that was made ahead and not used is released.
+ * Makes the launch of a command when the command is to start, or ahead: while the command's announcement is written to disk. Setting up a
+ * sandbox takes about as long as that write. A launch that was made ahead and not used is released.
  */
 export class CommandStarter implements AsyncDisposable {
   readonly #launches: Launches;
@@ -78,9 +78,9 @@ export class CommandStarter implements AsyncDisposable {
     this.#launches = launches;
   }
 
-  /** Nothing is made before `after` has resolved, and nothing runs. */
+  /** Makes the launch ahead, once `after` has resolved. Runs nothing. */
   prepare({ sandboxed }: Permitted, { after }: { readonly after: (() => Promise<void>) | undefined }): void {
-    // The announcement goes to the disk first.
+    // The write of the announcement begins before this.
     const launch = loopTurn()
       .then(after)
       .then(() => this.#launches.ahead({ sandboxed }));

@@ -45,7 +45,7 @@ export class LoginEnvironments {
     this.#now = now;
   }
 
-  /** Without starting anything: undefined when the profile has not been run, or is to be tried again. */
+  /** The result of an earlier run. Undefined when the profile has not run yet, or is to be tried again. Starts nothing. */
   known(login: LoginShell): Promise<LoginShellRun> | undefined {
     return this.#remembered(keyOf(login));
   }

@@ -9,7 +9,7 @@ export type OutputName = "stdout" | "stderr";
 
 export interface RunOptions {
   readonly timeoutMs?: number;
-  /** At its timeout, or when it is cancelled, the command gets no chance to end by itself. */
+  /** At its timeout, or when it is cancelled, the command is killed at once, without SIGTERM. */
   readonly endsAtOnce?: boolean;
   /** Ends the command; the result then says so. */
   readonly signal?: AbortSignal;

@@ -3,7 +3,7 @@ import { randomFillSync } from "node:crypto";
 /** A thread's id: a UUID, version 7 when made here, so that ids sort by age. */
 export type ThreadId = string & { readonly brand: "ThreadId" };
 
-/** The id a turn's events carry: the first call's request id, then "0", "1", … (Codex calls it submission id). */
+/** The id in a turn's events: for a thread's first turn the request id of its call, then "0", "1", … (Codex calls it submission id). */
 export type TurnId = string & { readonly brand: "TurnId" };
 
 /** A turn's own id, which no other turn of any thread has: a version 7 UUID. */

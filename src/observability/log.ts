@@ -120,7 +120,7 @@ function thresholdsIn({ sinks }: LogParts, target: string | undefined): Threshol
 }
 
 interface SharedParts extends LogParts {
-  /** Computed once for each part of the server. */
+  /** Computed once for each target, that is, for each part of the server. */
   readonly thresholdsOf: (target: string | undefined) => Thresholds;
 }
 

@@ -15,7 +15,7 @@ export function isBelow(file: string, folder: string): boolean {
   return file !== folder && file.startsWith(folder.endsWith(path.sep) ? folder : `${folder}${path.sep}`);
 }
 
-/** The folders strictly between, outermost first. */
+/** The folders between a folder and a file below it, both excluded; outermost first. */
 export function foldersBetween(folder: string, file: string): string[] {
   const steps = path.relative(folder, path.dirname(file)).split(path.sep).filter(Boolean);
   return steps.map((_, at) => path.join(folder, ...steps.slice(0, at + 1)));
@@ -64,7 +64,7 @@ export function followLinks(file: string): FollowedPath | undefined {
   return isReal(file) ? { real: file, links: [] } : walk(file, { isEntry: (code) => code === "EINVAL" });
 }
 
-/** Most paths lead over no link, which one call of the system shows. */
+/** Whether no part of the path is a link, which holds for most paths. One system call shows it. */
 function isReal(file: string): boolean {
   try {
     return realpathSync.native(file) === file;
@@ -81,7 +81,7 @@ export function resolveLinks(file: string): string | undefined {
   return walk(file, { isEntry: (code) => code === "EINVAL" || code === "ENOENT" || code === "ENOTDIR" })?.real;
 }
 
-/** The kernel's own limit. */
+/** The most links that the kernel follows in one path. */
 const LONGEST_CHAIN = 40;
 
 /** `isEntry` decides by the error of `readlink` what counts as an ordinary entry; any other error ends the walk. */
@@ -93,7 +93,7 @@ function walk(file: string, { isEntry }: { isEntry: (code: string | undefined) =
   for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
     const next = path.join(real, step);
     try {
-      // Few entries are links, and a failed `readlink` constructs an error.
+      // Most entries are not links. For them `readlink` would throw, which is slower than `lstat`.
       if (lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() === false) {
         real = next;
         continue;

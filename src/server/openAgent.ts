@@ -161,8 +161,8 @@ export function openAgent(options: AgentOptions): OpenAgent {
 }
 
 /**
- * Nothing in a folder that a thread's commands may write decides what runs outside the sandbox. Only settings in force count. Otherwise a
- * refused request of one caller would make the programs in a folder unusable for all callers.
+ * Excludes the folders that a thread's commands may write: no program in them runs outside the sandbox. Only settings in force count.
+ * Otherwise a refused request of one caller would make the programs in a folder unusable for all callers.
  */
 function openFolders(writable: WritablePlaces, { sandboxPolicy: policy, cwd: workspace }: ThreadSettings, env: NodeJS.ProcessEnv): void {
   if (policy.type === "read-only") return;

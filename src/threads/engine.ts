@@ -85,8 +85,8 @@ export interface TurnContext {
    */
   readonly ask: (subject: ApprovalSubject, withdrawn?: AbortSignal) => Promise<ApprovalDecision>;
   /**
-   * Resolves when files may be changed. Whoever reads the turn's events waits for this as well, so an engine only needs it for preparations
-   * that it makes meanwhile. Absent: at any time.
+   * Resolves when files may be changed; absent: they may be changed at any time. An event that announces a change is taken only after this
+   * has resolved. So an engine needs it only for preparations that it makes while an event is being taken.
    */
   readonly beforeChanges?: (() => Promise<void>) | undefined;
 }

@@ -99,7 +99,7 @@ export type ThreadEvent =
   /** `awaitsApproval`: approval is requested before it runs. Absent while that is not known. */
   /** `onlyLooks`: the command is known not to change files. */
   | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true; readonly onlyLooks?: true } & CommandCall)
-  /** `ofTurn`: the turn in which the command began, if it is shown as that turn's. */
+  /** `ofTurn`: the turn in which the command began, for events after the command's call (only as recorded). */
   | {
       readonly type: "commandOutput";
       readonly callId: string;
@@ -110,7 +110,7 @@ export type ThreadEvent =
   | ({ readonly type: "commandEnded"; readonly ofTurn?: TurnId } & CommandCall & CommandOutcome)
   /** The model turns to a command that still runs, also one of an earlier turn, to give it input or to wait for its output. */
   | { readonly type: "commandResumed"; readonly callId: string }
-  /** What was typed into a command, once its output was awaited. */
+  /** What was typed into a command. It comes after the wait for the command's output. */
   | { readonly type: "commandTyped"; readonly callId: string; readonly sessionId: number; readonly typed: string }
   | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }
   | {

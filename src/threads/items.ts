@@ -85,7 +85,7 @@ function paired(item: RawItem, calls: ReadonlySet<string>, outputs: ReadonlySet<
 
 const MISSING_OUTPUT = "aborted";
 
-/** For readers of a running turn: without the outputs that `pairToolCalls` added to its calls, which have none yet. */
+/** The items without the outputs that `pairToolCalls` added to calls of the last turn. While it runs, these calls have no output yet. */
 export function withoutMissingOutputs(items: readonly RawItem[]): readonly RawItem[] {
   const begin = items.findLastIndex(({ type, role }) => type === "message" && role === "user");
   return items.filter((item, at) => at < begin || !isOutput(item) || item["output"] !== MISSING_OUTPUT);

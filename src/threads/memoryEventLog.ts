@@ -107,7 +107,7 @@ const ENDED_LOGS = { most: 64, weight: 16 * 1024 * 1024 };
 export class MemoryEventLogs<T> implements EventLogs<T> {
   readonly #options: MemoryLogOptions<T>;
   readonly #logs = new Map<TurnKey, { readonly threadId: ThreadId; readonly log: MemoryEventLog<T> }>();
-  /** In the order in which they ended, with their weights. */
+  /** The ended logs in the order in which they ended, with their weights. */
   readonly #ended = new Map<TurnKey, number>();
   #endedWeight = 0;
 

@@ -126,7 +126,7 @@ export class ThreadRegistry {
     return this.#options.store.shownOn(id);
   }
 
-  /** `use` is called before anything else can happen: a thread without a turn may have to leave memory for another one. */
+  /** Calls `use` in the same tick in which the thread is kept. Later, a thread without a turn could already have been removed for another one. */
   async #openNew<Result>(settings: ThreadSettings, request: NewThreadRequest, use: (thread: Thread) => Result): Promise<Result> {
     const { engine, store } = this.#options;
     const { limits, opened } = request;
@@ -220,7 +220,7 @@ export class ThreadRegistry {
     return this.history(id);
   }
 
-  /** Whether another process runs a turn on a thread on which this one runs none. */
+  /** Whether another process runs a turn on a thread. This process must not run a turn on it. */
   async isBusyElsewhere(id: ThreadId): Promise<boolean> {
     try {
       await this.#options.store.checkIdle(id);

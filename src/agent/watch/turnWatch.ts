@@ -11,7 +11,7 @@ export class StartedTurn {
   readonly #scope: TurnScope;
   readonly #since = now();
   #model = "unknown";
-  /** Absent where nobody wants to know about model calls, as on most stdio servers. */
+  /** Absent where model calls are neither logged, counted nor traced, as on most stdio servers. */
   readonly #calls: ModelWatch | undefined;
   #tools: ToolWatch | undefined;
   #approvals: ApprovalWatch | undefined;

@@ -15,7 +15,7 @@ import {
   text,
 } from "./settingTypes.js";
 
-/** The efforts that Codex 0.92.0 named in errors, and later ones, which are always meant literally. */
+/** `named`: the efforts that Codex 0.92.0 names in errors. `newer`: efforts of later versions, which are accepted as well. */
 export const RECORDED_EFFORTS = { named: ["none", "minimal", "low", "medium", "high", "xhigh"], newer: ["max", "ultra"] };
 
 export const MODEL_GROUP: SettingGroup = {

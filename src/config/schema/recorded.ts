@@ -17,7 +17,7 @@ import {
 
 const EXPORTERS = choice(["none", "statsig", "otlp-http", "otlp-grpc"], { withContent: ["otlp-http", "otlp-grpc"] });
 
-/** Settings that Codex 0.92.0 checked, but have no effect here or more values today. */
+/** Settings that Codex 0.92.0 checked although they have no effect here, and settings that have more values today. */
 const IN_CALLS: Readonly<Record<string, ConfigType>> = {
   model_reasoning_effort: choice(RECORDED_EFFORTS.named, { unlisted: RECORDED_EFFORTS.newer }),
   features: { ...tableAt("features"), others: flag },
@@ -85,13 +85,13 @@ function fields(types: Readonly<Record<string, ConfigType>>): Settings {
 
 function tableAt(key: string): TableType {
   const type = CONFIG_SCHEMA.fields[key]?.type;
-  if (type?.kind !== "table") throw new Error(`The setting ${key} is no table`);
+  if (type?.kind !== "table") throw new Error(`The setting ${key} is not a table`);
   return type;
 }
 
 function entriesOf(key: string): TableType {
   const type = CONFIG_SCHEMA.fields[key]?.type;
-  if (type?.kind !== "map" || type.of.kind !== "table") throw new Error(`The setting ${key} is no map of tables`);
+  if (type?.kind !== "map" || type.of.kind !== "table") throw new Error(`The setting ${key} is not a map of tables`);
   return type.of;
 }
 

@@ -21,7 +21,7 @@ export interface Choice {
   readonly values: readonly string[];
   /** Accepted too, but not named in errors. */
   readonly unlisted?: readonly string[];
-  /** Values that have content of their own: written as a table with this one key. */
+  /** Values that have content. Such a value is written as a table whose only key is the value. */
   readonly withContent?: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export interface ThreadTools {
   endTurn(): void;
   /** All changes by the running turn's patches so far. */
   turnDiff(): Promise<string | undefined>;
-  /** Events of commands that run on after their call; only as recorded. */
+  /** Events of commands that continue to run after their call. Only threads that behave as recorded have it. */
   readonly aside: Aside | undefined;
   /** Switches to another model. A thread that has used its tools keeps them. */
   useSettings(settings: ThreadSettings): void;

@@ -1,13 +1,13 @@
 import { type MayRead, type ReadFile, readEntry, readGuarded } from "../../lib/files/guardedRead.js";
 import { NotPatchable } from "./errors.js";
 
-/** One file of a patch. Absent on both sides when the patch created it and removed it again. */
+/** One file of a patch. `before` and `after` are both undefined when the patch created the file and removed it again. */
 export interface PlannedFile {
   /** Absolute, lexically normalised. */
   readonly path: string;
   /** As written in the patch. */
   readonly shownAs: string;
-  /** The path as written, joined to the folder, where it is to be shown that way. */
+  /** The absolute path with its `..` as written; present when callers are to see it in place of `path`. */
   readonly shownPath?: string;
   /** The content on disk; undefined where there is no file. */
   readonly before: Buffer | undefined;
@@ -87,8 +87,7 @@ export class PlannedFiles {
 const MIB = 1024 * 1024;
 
 /**
- * A patch holds the old and new text, their lines and their diff in memory, about twenty times a file's size: for larger files it is the
- * wrong tool.
+ * A patch needs about twenty times the file's size in memory: the old and new text, their lines and their diff. Larger files are refused.
  */
 const LIMIT = { maxBytes: 8 * MIB, larger: "refuse" } as const;
 

@@ -33,7 +33,7 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly workRoots?: readonly string[] | undefined;
   /** For programs that are not commands of a turn: the limits for commands do not apply. */
   readonly unlimited?: boolean;
-  /** The caller calls `tidyUp` after the command's end: until then, what protects a folder may stay for the next command. */
+  /** `tidyUp` will be called after the command's end. Until then, placeholders may stay for the next command. */
   readonly tidiedLater?: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface Sandbox {
   readonly fullAccess: "bubblewrap" | "unshare" | "plain";
   /** Throws rather than run a command with less than its policy. */
   wrap(argv: readonly string[], options: WrapOptions): Launch;
-  /** Removes from folders what protected them while commands ran, as far as those were wrapped to be tidied up later. */
+  /** Removes the placeholders of ended commands that were wrapped with `tidiedLater`. */
   tidyUp(): void;
   /** Cleans up when no more commands will come; the process does the same when it exits. */
   close(): void;

@@ -71,9 +71,9 @@ export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launc
 
 /**
  * Options and environment are passed over a descriptor, and the sandbox program itself gets no environment: it runs outside the sandbox,
- * and a variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write. Only two marks are there. The sandbox
- * program is the first process of the namespace, so processes that lost the mark of their turn find it there. The mark of the command finds
- * a sandbox program that is killed before its namespace is ready: its child waits for it for ever.
+ * and a variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write. The only exceptions are two marks. The
+ * sandbox program is the first process of the namespace, so a process that lost the mark of its turn finds that mark there. If the sandbox
+ * program is killed before its namespace is ready, its child waits for it for ever; the child is found by the mark of the command.
  */
 function launchOf({ program }: Bubblewrap, { argv, env }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
   const turn = env[MARK_VARIABLE];

@@ -230,8 +230,8 @@ export interface GuardedNames {
 }
 
 /**
- * The guarded names that exist below a folder, except those in `besides`. Of links, the targets count: nothing can be mounted over a link
- * itself. In inner repositories all of `.git` counts, as at the root: a file in it can name other folders for hooks and settings, which count
+ * The guarded names that exist below a folder, except those in `besides`. For a link, its target counts: nothing can be mounted over the
+ * link itself. In inner repositories all of `.git` counts, as at the root: a file in it can name other folders for hooks and settings, which count
  * as well.
  */
 async function findGuardedNames(
@@ -298,7 +298,7 @@ function isGitFolder(folder: string): boolean {
 
 function guardedAt(file: string, entry: Dirent, root: string): string[] {
   if (isProtectedName(entry.name)) {
-    // Those of the root are protected whether they exist or not.
+    // At the root these names are protected whether they exist or not.
     if (path.dirname(file) === root) return [];
     if (entry.name !== ".git") return isPlaceholder(file, entry) ? [] : behind(file, entry, root);
     const folder = path.dirname(file);
@@ -313,12 +313,12 @@ function isProtectedName(name: string): boolean {
   return PROTECTED_NAMES.some((known) => known === name);
 }
 
-/** An empty folder may keep another thread's commands from making one. */
+/** Whether a folder may be a placeholder for the commands of another thread. */
 function isPlaceholder(file: string, entry: Dirent): boolean {
   return entry.isDirectory() && namesIn(file).length === 0;
 }
 
-/** Of a link, what it leads to below the root, unless that contains the link. */
+/** The entry itself. For a link, its target, if that lies below the root and does not contain the link. */
 function behind(file: string, entry: Dirent, root: string): string[] {
   if (!entry.isSymbolicLink()) return [file];
   const target = resolvedAsFarAsPossible(file);

@@ -58,12 +58,12 @@ interface HeldPlace {
 }
 
 /**
- * When a placeholder that no command uses any more is removed: at once; by the next `tidyUp`, which whoever ran the command calls; or after
- * some milliseconds, where users do not look.
+ * When a placeholder that no command uses any more is removed: at once; at the next `tidyUp`, which is called after the command; or, in
+ * folders that users do not look at, after some milliseconds.
  */
 export type Leaving = "atOnce" | "whenTidied" | { readonly afterMs: number };
 
-/** For a command whose turn hangs. */
+/** After this time a placeholder is removed even without `tidyUp`, because a turn may hang. */
 const TIDIED_WITHIN_MS = 1_000;
 
 /** Two servers that create and remove the same placeholder at once collide a few times at most. */
@@ -88,8 +88,8 @@ export class Placeholders {
   }
 
   /**
-   * Makes sure that the entry exists. Undefined when it belongs to the user, or cannot be created. A placeholder that lingers saves the next
-   * command time: creating and removing it costs more than the mount.
+   * Makes sure that the entry exists. Undefined when it belongs to the user, or cannot be created. A placeholder that stays makes
+   * the next command faster: creating and removing it takes longer than the mount.
    */
   hold(place: NamedPlace, leaving: Leaving = "atOnce"): HeldPlaceholder | undefined {
     const { dev, ino } = fstatSync(place.folder);
@@ -115,7 +115,7 @@ export class Placeholders {
     };
   }
 
-  /** Removes the placeholders of ended commands that waited for this. */
+  /** Removes the placeholders that were given up with `whenTidied`. */
   tidyUp(): void {
     for (const key of this.#untidied) if (this.#held.get(key)?.users === 0) this.#end(key);
     this.#untidied.clear();

@@ -7,12 +7,12 @@ import { gitFoldersBehind } from "./policy.js";
 
 /** Settings are short; a longer file is not read. */
 const LARGEST_CONFIG = { maxBytes: 64 * 1024 };
-/** Files of settings that name each other, with those of the repository itself. */
+/** The most settings files that are read: those of the repository and of the user, and those that they include. */
 const MOST_CONFIGS = 12;
-/** Git looks for fewer names than this in a folder of hooks. */
+/** In a folder of hooks. Git knows fewer hooks than this. */
 const MOST_HOOKS = 100;
-/** Husky's folder of hooks: each of its files runs the file of that name in the folder around it. */
-const HUSKYS = "_";
+/** The name of Husky's folder of hooks: each file in it runs the file of the same name in the parent folder. */
+const HUSKY_HOOKS = "_";
 
 /**
  * What git runs, or reads settings from, outside of a work tree's git folder: the folder that `core.hooksPath` names, files that are
@@ -23,9 +23,9 @@ export function runByGit(workTree: string, root: string): string[] {
   const folders = [dotGit, ...gitFoldersBehind(dotGit)];
   const { hookFolders, included } = settingsOf(workTree, folders);
   const hooks = [...folders.map((folder) => path.join(folder, "hooks")), ...hookFolders].flatMap(withTargets);
-  const huskys = hookFolders.filter((folder) => path.basename(folder) === HUSKYS).map((folder) => path.dirname(folder));
-  const places = new Set([...hooks, ...[...huskys, ...included].flatMap(realOf)]);
-  // A folder around the work tree is not only for git.
+  const huskyScripts = hookFolders.filter((folder) => path.basename(folder) === HUSKY_HOOKS).map((folder) => path.dirname(folder));
+  const places = new Set([...hooks, ...[...huskyScripts, ...included].flatMap(realOf)]);
+  // A folder that contains the work tree is not for git alone.
   return [...places].filter((place) => isBelow(place, root) && !isInside(workTree, place) && !folders.some((git) => isInside(place, git)));
 }
 
@@ -62,7 +62,7 @@ function settingsOf(workTree: string, folders: readonly string[]): { readonly ho
   return { hookFolders, included };
 }
 
-/** A folder of hooks that the user names for all repositories may be relative to each. */
+/** The user's settings for all repositories. A relative path to a folder of hooks in them is relative to each work tree. */
 const OF_THE_USER = [".gitconfig", ".config/git/config"];
 
 function resolved(named: string, folder: string): string {

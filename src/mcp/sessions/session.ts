@@ -78,7 +78,7 @@ export class Session {
   /** What was learned from the client's behaviour. */
   readonly habits: ClientHabits = { answersByItself: false };
   #profile: Handshake | undefined;
-  /** A client without a handshake counts as current, as in Codex. */
+  /** Before a handshake the client counts as an unknown one of a current revision, as in Codex. */
   #reader: ClientReader = { client: UNKNOWN_CLIENT, takesStructured: true };
   #further: Promise<FurtherMethods> | undefined;
   /** Stateless requests in progress. */

@@ -86,7 +86,7 @@ export interface StatelessRequest {
   readonly claim: Claim;
   /** Aborts when the request is cancelled or its connection closes. */
   readonly signal: AbortSignal;
-  /** Undefined on stdio outside turns: the client belongs to the user. */
+  /** Undefined for a stdio client that no turn started: it belongs to the server's user. */
   readonly caller: Caller | undefined;
   readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested">;
   /** Absent where several clients may share the channel. */

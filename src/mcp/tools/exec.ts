@@ -38,7 +38,7 @@ type Streams = Pick<OneOffResult, "stdout" | "stderr">;
 
 const THE_REST = "To see them, let the command write to a file or print less.";
 
-/** A stream gets what the other does not need, and at least half. */
+/** Each stream gets at least half of the room, and what the other stream does not need. */
 function shortened({ stdout, stderr }: Streams, room: number): Streams {
   const roomBeside = (other: string) => Math.max(room / 2, room - other.length);
   return { stdout: withinRoom(stdout, roomBeside(stderr), THE_REST), stderr: withinRoom(stderr, roomBeside(stdout), THE_REST) };

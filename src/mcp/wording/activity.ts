@@ -13,7 +13,7 @@ interface ActivityOptions {
   readonly wholeQuestions?: boolean;
 }
 
-/** What a thread does, as far as this server knows; `elsewhere`: another one with the same threads runs a turn on it. */
+/** What a thread does, as far as this server knows. `elsewhere`: another server with the same CODEX_HOME runs a turn on it. */
 export type Standing = ThreadActivity | "elsewhere";
 
 /** The activity of a thread in a few words. An unknown thread counts as idle. */

@@ -25,7 +25,7 @@ export function withinBudget(answer: string, { tokens, spentCharacters, threadId
   return withinRoom(answer, room, `codex-threads with action "read" and threadId "${threadId}" gives all of them.`);
 }
 
-/** The same with a number of characters. `advice` says how to get the rest. */
+/** The same for a limit in characters. `advice` says how to get the rest. */
 export function withinRoom(text: string, room: number, advice: string): string {
   if (text.length <= room) return text;
   const gap = (omitted: number) => `[… ${omitted} of ${text.length} characters are left out here. ${advice} …]`;

@@ -50,14 +50,14 @@ export function startAppServerProcess(options: AppServerProgram): Promise<AppSer
   const mark = { [MARK_VARIABLE]: markText(markWithin(options.surrounding, { type: "read-only" }, undefined)) };
   const launch = launchPlainly({ argv, cwd, env: { ...withoutSecrets(options.env, []), ...mark } });
   return new Promise((resolve, reject) => {
-    const child = spawn(launch.program, launch.args, { cwd, env: markedThroughout(launch), detached: true, stdio: "pipe" });
+    const child = spawn(launch.program, launch.args, { cwd, env: withMarkedPath(launch), detached: true, stdio: "pipe" });
     child.once("error", (error) => reject(new CodexUnusable(`${program} cannot be started: ${describe(error)}`, { cause: error })));
     child.once("spawn", () => resolve(new AppServerProcess(child, launch.containment, options)));
   });
 }
 
-/** Codex gives its file helper and MCP servers a clean environment with its own PATH. */
-function markedThroughout({ env, containment }: Launch): Record<string, string> {
+/** Codex starts its file helper and MCP servers with few variables, but with its own PATH. So PATH has the mark too. */
+function withMarkedPath({ env, containment }: Launch): Record<string, string> {
   const { PATH } = env;
   return PATH === undefined ? env : { ...env, PATH: markedPath(PATH, containment.mark) };
 }

@@ -38,7 +38,7 @@ function modelSummary(entry: unknown): ModelSummary[] {
   return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
 }
 
-/** Codex may ask OpenAI for its list. A thread waits no longer than this: without the check, the turn itself reports a wrong model. */
+/** Codex may have to request its list from OpenAI. A thread waits at most this long to check its model; otherwise the turn reports a wrong one. */
 const LIST_MS = 5_000;
 
 /**

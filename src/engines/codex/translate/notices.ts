@@ -67,7 +67,7 @@ export const strictReviewRequired: Translation = () => note("Everything that run
 export const oauthCompleted: Translation = ({ name, success, error }: Fields) =>
   note(success === true ? `Logged in to the MCP server ${asText(name)}` : `No login to the MCP server ${asText(name)}${inBrackets(error)}`);
 
-/** Codex 0.166 names the settings that it does not know, one a line. The table `mcp_server` is ours, in config.toml too. */
+/** Whether the warning is only about `mcp_server`, this server's own table. Codex 0.166 lists the settings that it does not know, one per line. */
 function isAboutOurTable(text: string): boolean {
   const [first = "", ...named] = text.trim().split("\n");
   return (

@@ -48,7 +48,7 @@ const usageUpdated: Translation = ({ tokenUsage }, { memory }) => {
   return [{ type: "tokenCount", usage, rateLimits: memory.rateLimits }];
 };
 
-/** Codex reports the usage of a thread, but not that of a reviewer, whose responses are all it tells. */
+/** Codex reports the usage of a thread, but not that of a reviewer. So the usage of the reviewer's responses is added up. */
 const responseCompleted: Translation = ({ usage: reported }, { memory, review }) => {
   if (!review || !isFields(reported)) return [];
   const last = tokenCounts(reported);

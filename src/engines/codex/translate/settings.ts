@@ -86,7 +86,7 @@ function threadParams(settings: ThreadSettings, { loadIn, profiles, config }: Th
   };
 }
 
-/** Passed as separate parameters, already resolved into them, or ours alone. */
+/** These settings are not passed on: they have parameters of their own, are already part of such a parameter, or concern this server only. */
 const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
   "approval_policy",
   "approvals_reviewer",

@@ -32,7 +32,7 @@ export class ThreadMemory {
   readonly mcp = new McpStartup();
   contextWindow: number | null = null;
   rateLimits: RateLimits = NO_RATE_LIMITS;
-  /** What the thread has used, as far as it was reported. */
+  /** The tokens that the thread has used, as far as Codex reported them. */
   used: TokenUsage = NO_USAGE;
   readonly #told = new Set<string>();
   readonly #finishedTurns = new Set<string>();

@@ -305,7 +305,7 @@ interface Route {
 const keepAlive = { keepAlive: true, maxFreeSockets: 64 };
 const agents = new Map<string, Promise<http.Agent>>();
 
-/** Only the environment of the process decides, and it stays the same. */
+/** The proxy of each address. It depends only on the environment of the process, which stays the same. */
 const proxies = new WeakMap<URL, string>();
 
 /** Uses the proxy that the environment names for this URL. `fresh`: on a new connection. */

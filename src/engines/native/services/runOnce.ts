@@ -53,7 +53,7 @@ async function runWith(launch: () => Launch, options: RunOptions): Promise<Comma
   return await runCommand(launch(), options).result;
 }
 
-/** The beginning and the end of a long output are kept. */
+/** Adds to stderr that the middle of a long output is missing. `runCommand` keeps the beginning and the end. */
 function withOmission({ stderr, omittedBytes }: CommandResult): string {
   return omittedBytes === 0 ? stderr : `${stderr}\n(${omittedBytes} bytes in the middle of the output are left out)\n`;
 }

@@ -1,10 +1,10 @@
 import { deferred } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 
-/** A command shows at most 10,000 pieces of output, so this many events are held only if nobody reads them. */
+/** Further events are dropped. A command shows at most 10,000 pieces of output, so this many events wait only if no turn takes them. */
 const MOST_HELD = 20_000;
 
-/** Events of commands that run on after their call. The turn that runs shows them as they come; without one they wait for the next turn. */
+/** Events of commands that continue to run after their call. A running turn shows them at once; if none runs, they wait for the next turn. */
 export class Aside {
   #held: ThreadEvent[] = [];
   #wake: (() => void) | undefined;
@@ -33,7 +33,7 @@ export class Aside {
   }
 }
 
-/** The batches of `main`, and between them those of `aside`, in the order in which they come. */
+/** The batches of `main` and those of `aside`, in the order of their arrival. */
 export async function* withAside<End>(
   main: AsyncGenerator<readonly ThreadEvent[], End>,
   aside: Aside,

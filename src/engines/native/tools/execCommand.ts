@@ -136,7 +136,7 @@ interface Starting extends ExecContext {
   readonly starter: CommandStarter;
   readonly command: CommandCall;
   readonly sandboxed: boolean;
-  /** Its start, which is shown once it is known that the sandbox did not stop the command at once. */
+  /** The event of the command's start. It is shown once it is known that the sandbox did not stop the command at once. */
   readonly unannounced: ThreadEvent | undefined;
 }
 

@@ -6,14 +6,15 @@ import type { TurnId } from "../../../lib/ids.js";
 import type { CommandCall } from "../../../threads/items.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
-/** Codex waited this long for the last output of a command without a terminal. */
+/** Codex 0.92.0 waited this long for the last output of a command without a terminal. */
 const LAST_OUTPUT_MS = 100;
-/** Until a terminal that is closed had shown its last line, and until its command had ended. */
+/** In Codex 0.92.0 the last line came this long after a terminal was closed, and the end of the command this long after the line. */
 const CLOSED_MS = 50;
 
-/** Signals that end a command. Codex reported the exit code 1 for a command on a terminal that one of them ended. */
+/** If one of these signals ended a command on a terminal, Codex 0.92.0 reported the exit code 1. */
 const ENDING_SIGNALS = [1, 2, 3, 9, 15];
 
+/** A command that continues to run after the call that started it. */
 export interface RunningOn {
   readonly command: CommandCall;
   readonly turnId: TurnId | undefined;
@@ -27,13 +28,13 @@ export function showAside(bytes: Buffer, { command: { callId }, turnId }: Runnin
   aside.put({ type: "commandOutput", callId, stream: "stdout", bytes, ...(turnId && { ofTurn: turnId }) });
 }
 
-/** The same with the end of the command. */
+/** Waits for the end of the command and shows it in the same way. */
 export async function showEndAside(finished: Promise<CommandResult>, running: RunningOn, runtime: ToolRuntime): Promise<void> {
   const { command, turnId, onTerminal, seen } = running;
   const result = await finished.catch(() => undefined);
   const isStopped = result?.ended !== "exited";
   if (isStopped && onTerminal) {
-    // A terminal that is closed gets a line, and shows it.
+    // A terminal shows an empty line when it is closed.
     await sleep(CLOSED_MS, undefined, { ref: false });
     const line = Buffer.from("\r\n");
     seen.push(line);

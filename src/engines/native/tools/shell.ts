@@ -163,7 +163,7 @@ async function* attempt(
   }
 }
 
-/** Codex 0.92.0 starts a command that has no time and kills it before it can do anything. */
+/** Codex 0.92.0 starts a command with a time limit of 0 and kills it at once. Here it is not started. */
 const KILLED_BEFORE_IT_BEGAN: CommandResult = {
   ended: "timedOut",
   exitCode: 124,
@@ -218,7 +218,7 @@ export interface Permission {
   readonly proposedPrefix?: readonly string[];
 }
 
-/** Assesses a command, announces it, and asks for approval if required. What runs unasked is prepared while the announcement is recorded. */
+/** Assesses a command, announces it, and asks for approval if required. A command that needs no approval is prepared meanwhile. */
 export async function* judge(
   call: CommandRequest,
   starter: CommandStarter,
@@ -226,7 +226,7 @@ export async function* judge(
 ): AsyncGenerator<
   readonly ThreadEvent[],
   | { readonly refusal: ToolResult }
-  /** `unannounced`: its start is yet to be shown. */
+  /** `unannounced`: the event of its start, which has not been shown. */
   | { readonly judged: JudgedCommand; readonly permission: Permission; readonly unannounced?: ThreadEvent }
 > {
   // The workspace is searched while the command is assessed and recorded.

@@ -50,7 +50,7 @@ export class ToolRuntime {
   readonly files: ThreadFiles;
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
   #profile: "untold" | { readonly warning: string } | "told" = "untold";
-  /** The same for all commands of a thread. */
+  /** By sandbox and kind of output. Apart from these, all commands of a thread have the same environment. */
   readonly #environments = new Map<string, CommandEnvironment>();
   #sessions: ExecSessions | undefined;
   #untidied: Sandbox | undefined;
@@ -130,14 +130,14 @@ export class ToolRuntime {
     this.files.toolBegins();
   }
 
-  /** All calls of one model response have run. What follows from them waits until the next request is sent: its response takes longer. */
+  /** All calls of one model response have run. Tidying up waits until the next request has been sent, because its response takes longer. */
   callsEnded(): void {
     // A command that still runs may create more files until the turn ends.
     if (!this.keepsRunning) this.files.toolsEnded();
     setImmediate(() => this.tidyUp());
   }
 
-  /** Removes what protected the folder during the turn's commands. */
+  /** Removes the placeholders that protected the folder while commands ran. */
   tidyUp(): void {
     this.#untidied?.tidyUp();
     this.#untidied = undefined;
@@ -152,7 +152,7 @@ export class ToolRuntime {
     return this.#turns.running?.turnId;
   }
 
-  /** Codex 0.92.0 ended with a turn what the turn had started. `close` waits for them. */
+  /** Ends the commands that still run, as Codex 0.92.0 did at the end of their turn. `close` waits for their end. */
   endCommands(): void {
     void this.#sessions?.endAll();
   }
@@ -174,7 +174,7 @@ export class ToolRuntime {
     return (await this.host.sandbox()).backend !== "none";
   }
 
-  /** For a command that runs inside the thread's sandbox or, if that was decided, outside. */
+  /** Starts a command inside the thread's sandbox or, if that was decided, outside of it. */
   starter(argv: readonly string[], options: Omit<LaunchOptions, "sandboxed">): CommandStarter {
     const launchOf = ({ wrap, words, env }: PreparedCommand) => wrap(words, env);
     return new CommandStarter({

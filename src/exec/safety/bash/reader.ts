@@ -44,7 +44,7 @@ function areUnmistakable(argv: readonly string[]): boolean {
   return argv.every(arePlainWords) && [argv, ...argv.map((text) => text.split(" "))].every(scriptsBeginWithPrograms);
 }
 
-/** The script of a shell that stands anywhere in the words can be read without the grammar. `7z` and `:` begin scripts that cannot. */
+/** Whether the script of every shell among the words can be read without the grammar. A script that begins with `7z` or `:` cannot. */
 function scriptsBeginWithPrograms(words: readonly string[]): boolean {
   const shells = words.flatMap((word, at) => (runsScripts(word) ? at : []));
   if (shells.length > MOST_SHELLS) return false;
@@ -77,10 +77,10 @@ const MAX_SCRIPT_CHARS = 1_000_000;
 
 /** Error recovery can be slow on hostile text; a script that takes longer counts as unreadable. */
 const PARSE_BUDGET_MS = 500;
-/** In characters. Always parsed: it takes no longer than looking at the clock does. */
+/** In characters. Scripts up to this length are parsed even if no time is left, because that takes almost none. */
 const SHORT_SCRIPT = 1_000;
 
-/** A reader for the scripts of this call, which share the time. Most calls are plain, so the grammar need not be loaded. */
+/** A reader for the scripts of one call, which share its time. Most calls can be read without the grammar, which is then not loaded. */
 export async function openBashReader(argv: readonly string[]): Promise<BashReader> {
   return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : (await openBashParser()).forCall();
 }
@@ -115,7 +115,7 @@ export class BashParser implements BashReader {
   readonly #grammar: Parser;
   readonly #time: CallTime | undefined;
 
-  /** Several checks parse the same script, as written and with its lines joined. All calls share these trees. */
+  /** The last trees, shared by all calls: several checks parse the same script, as written and with its lines joined. */
   readonly #parsed: { readonly script: string; readonly tree: Tree }[];
 
   constructor(grammar: Parser, parsed: { readonly script: string; readonly tree: Tree }[] = [], time?: CallTime) {
@@ -124,7 +124,7 @@ export class BashParser implements BashReader {
     this.#time = time;
   }
 
-  /** A call may hold many scripts, and each is looked at several times: without a shared limit, the server could wait a minute for one call. */
+  /** A reader for one call, whose scripts share one time limit. With a limit for each script, a call of many scripts could take a minute. */
   forCall(): BashParser {
     return new BashParser(this.#grammar, this.#parsed, { leftMs: PARSE_BUDGET_MS, unread: new Set() });
   }

@@ -72,7 +72,7 @@ function gapsBetween(nodes: readonly Node[], script: string): string[] {
   return nodes.slice(1).map((node, at) => script.slice(nodes[at]?.endIndex, node.startIndex));
 }
 
-/** In characters. A command's words contain the commands in its expansions, so the work would grow with the square of their depth. */
+/** In characters, of all commands together. A command contains those in its expansions, so the work would grow with the square of their depth. */
 const LONGEST_MENTIONED = 4 * 1024 * 1024;
 
 /** The words of every command in the tree, whatever surrounds it. A word whose value is only known at run time is returned as written. */

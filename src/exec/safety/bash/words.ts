@@ -17,8 +17,8 @@ const SYSTEM_FOLDERS = new Set([
 /** Shells whose scripts never count as safe, but are searched for dangerous commands. */
 const OTHER_SHELLS = new Set(["dash", "ash", "ksh", "ksh93", "mksh", "rbash", "yash", "fish"]);
 
-/** Stands for commands that are not looked into, because there are too many or they are too long. */
-export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];
+/** Stands for commands that are not examined, because there are too many or they are too long. */
+export const UNREAD_COMMANDS: readonly string[] = ["(commands that are not examined)"];
 
 /** The base name of a program. */
 export function programName(word: string): string {

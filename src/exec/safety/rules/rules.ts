@@ -52,7 +52,7 @@ function rank({ decision, prefix }: RuleMatch): number {
 }
 
 function ruleFiles(folder: string): string[] {
-  // Most users have none, and a failed read constructs an error.
+  // Most users have no rules. For them `readdir` would throw, which is slower than `stat`.
   if (!statSync(folder, { throwIfNoEntry: false })) return [];
   try {
     return readdirSync(folder)

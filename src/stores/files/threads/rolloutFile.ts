@@ -25,7 +25,7 @@ export function isSameMark(a: FileMark, b: FileMark | undefined): boolean {
   return a.inode === b?.inode && a.size === b.size;
 }
 
-// A promisified function is expensive to make.
+// Made once, because `promisify` is slow.
 const fdatasync = promisify(fdatasyncWithCallback);
 
 const APPEND = constants.O_RDWR | constants.O_APPEND;
