@@ -142,9 +142,9 @@ describe("tokens", () => {
     ["are none where the model never answered", [user, counted(100, 40)], [0, 100]],
     ["of a review are those of its turn, although no message is shown", [user, REVIEWING, counted(30, 30), counted(80, 50)], [80, 80]],
     ["of a review on an older thread are those of the review alone", [user, REVIEWING, counted(100, 0), counted(130, 30)], [30, 130]],
-    ["of a turn without a message count if the thread had none before", [user, NONE, counted(15, 15)], [15, 15]],
-    ["of a turn without a message are the only ones reported in it", [user, counted(100, 15), DONE], [15, 100]],
-    ["of a turn without a message are those reported last", [user, counted(85, 40), counted(100, 15), DONE], [15, 100]],
+    ["of a turn without a message count if the thread had used none before", [user, NONE, counted(15, 15)], [15, 15]],
+    ["of a turn without a message are those of the only report in it", [user, counted(100, 15), DONE], [15, 100]],
+    ["of a turn without a message are those of the last report in it", [user, counted(85, 40), counted(100, 15), DONE], [15, 100]],
     ["are left out if none were reported", [SAID, NONE], undefined],
   ] as const)("%s", ([, events, expected]) => {
     expect(totals(told(...events))).toEqual(expected);
@@ -175,7 +175,7 @@ describe("questions", () => {
   });
   const decided = (id: string, decision: ApprovalDecision): ThreadEvent => ({ type: "approvalDecided", id: id as ApprovalId, decision });
 
-  it("that are open when the turn is interrupted are about commands that did not run", () => {
+  it("that were denied, or are open when the turn is interrupted, are about commands that did not run", () => {
     const begun: ThreadEvent = { type: "commandStarted", callId: SUBJECT.callId, command: ["x"], cwd: "/", parsed: [] };
     const end: ThreadEvent = { type: "turnAborted", reason: "interrupted" };
     expect(told(begun, asked("q"), end).commands).toMatchObject({ run: 0, failures: [] });

@@ -229,7 +229,7 @@ describe("mistakes of a call", () => {
     expect([patchesFreely(true, outside), patchesFreely(true, inside), patchesFreely(false, outside)]).toEqual([false, true, true]);
   });
 
-  it("as recorded, null is an empty text; on a listening server it counts as absent, as it does for the limits of callers", () => {
+  it("as recorded, null is an empty text; on a listening server it counts as absent, because the limits of callers treat it so", () => {
     const config = { model: null, mcp_servers: { x: { command: "a", cwd: "sub" } } };
     expect(resolverWith({ asRecorded: true }).forNewThread({ config }).model).toBe("");
     expect(resolverWith({ asRecorded: true, listening: true }).forNewThread({ config }).model).not.toBe("");

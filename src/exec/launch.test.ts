@@ -18,7 +18,7 @@ function recorder() {
 }
 
 describe("the launch of a command", () => {
-  it("is made ahead, after what it waits for, and then used", async () => {
+  it("is made ahead once what it waits for has resolved, and is then used", async () => {
     const { done, launch } = recorder();
     const looked = deferred<void>();
     await using starter = new CommandStarter({ now: async () => launch("now"), ahead: async () => launch("ahead") });
@@ -29,7 +29,7 @@ describe("the launch of a command", () => {
     expect([(await used).program, done]).toEqual(["ahead", ["looked", "made ahead"]]);
   });
 
-  it("is made when it is to start if it could not be made ahead, or in another way", async () => {
+  it("is made when the command starts if it could not be made ahead, or is needed without the sandbox", async () => {
     const { done, launch } = recorder();
     await using starter = new CommandStarter({ now: async ({ sandboxed }) => launch(`${sandboxed}`), ahead: async () => undefined });
     starter.prepare(SANDBOXED, { after: undefined });

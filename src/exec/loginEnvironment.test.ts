@@ -84,7 +84,7 @@ it("fails if the profile takes too long, and then at once for a while", async ()
   expect([await login(), timesRead()]).toEqual([expect.objectContaining({ kind: "known" }), 2]);
 });
 
-it("is known without being read only once it was read", async () => {
+it("is known ahead only after it has been read once", async () => {
   const shell = { shell: "/bin/bash", env: { PATH: process.env["PATH"] ?? "", HOME: home }, seenBy: "the user" };
   const asked = { ...shell, wrap: () => expect.unreachable("the profile is read") };
   const before = logins.known(asked);

@@ -86,7 +86,7 @@ describeAttacks("a stranger", [
     act: (ground, url) => curl(ground, url, { uid: NOBODY }),
   }),
   {
-    name: "use a browser's cookie as another user of the machine, to whose own server on another port the browser has sent it",
+    name: "log in with another user's cookie that a browser sent to a server of the attacker on another port",
     quick: true,
     on: "port",
     skip: NEEDS_ROOT,

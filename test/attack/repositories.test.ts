@@ -69,7 +69,7 @@ describeAttacks("a command", [
   ...Object.entries(NESTED_SCRIPTS).map(([how, script], at): Attack => {
     const act = NESTED.map((folder) => script.replaceAll("REPO", folder)).join("; ");
     return {
-      name: `have others run something by ${how} of repositories in the workspace`,
+      name: `make other programs run its code by ${how} of repositories in the workspace`,
       ...(at === 0 && { quick: true }),
       prepare: furnish,
       attempt: (_, victim) => victim.runs(act),
@@ -86,7 +86,7 @@ describeAttacks("a command", [
     standIn: (ground) => runPlainly(ground, CHANGE_ALL),
   },
   {
-    name: "have others run something by a repository that it hid among thousands of folders in an earlier turn",
+    name: "make other programs run its code by a repository that it hid among thousands of folders in an earlier turn",
     quick: true,
     prepare: furnish,
     attempt: async (_, victim) => {
@@ -97,7 +97,7 @@ describeAttacks("a command", [
     standIn: (ground) => runPlainly(ground, `${MAKE_DECOYS}; echo evil > a/b/c/.git/hooks/pre-commit`),
   },
   {
-    name: "have others run something by a worktree's hooks",
+    name: "make other programs run its code by a worktree's hooks",
     prepare: (ground) => {
       makeRepository(ground.workspace);
       makeRepository(path.join(ground.root, "elsewhere"));
@@ -109,7 +109,7 @@ describeAttacks("a command", [
     standIn: (ground) => runPlainly(ground, "git -C tree config core.fsmonitor evil"),
   },
   {
-    name: "have others run something by git folders with other names, which a .git file names",
+    name: "make other programs run its code by git folders with other names, which a .git file names",
     quick: true,
     prepare: (ground) => {
       for (const folder of ["store/one", "two/.bare", "two/.bare/worktrees/tree"])
@@ -123,7 +123,7 @@ describeAttacks("a command", [
     standIn: (ground) => runPlainly(ground, PLANT_HOOKS),
   },
   {
-    name: "have others run something by a repository that is reached by a link",
+    name: "make other programs run its code by a repository that is reached by a link",
     prepare: (ground) => {
       furnish(ground);
       symlinkSync("sub", ground.inWorkspace("alias"));
@@ -134,7 +134,7 @@ describeAttacks("a command", [
   },
 ]);
 
-/** Files that git runs or reads because a setting, a link or a folder of another name leads to them. */
+/** Files that other programs run or read: a setting, a link or the name of a folder leads to them. */
 const LED_TO = {
   "a folder of hooks that the settings name": "tools/hooks/pre-commit",
   "settings that the settings include": "shared.cfg",
@@ -174,7 +174,7 @@ const changedThere = (ground: Ground): string[] =>
 
 describeAttacks("a command", [
   {
-    name: "have others run something by files that a name or setting leads to",
+    name: "make other programs run its code by changing files that a setting, a link or a name leads to",
     quick: true,
     prepare: leadThere,
     attempt: async (_, victim) => {
@@ -196,7 +196,7 @@ function planted(ground: Ground): string[] {
 
 describeAttacks("a caller", [
   {
-    name: "have others run something by naming a folder that they execute as a writable root or as the working folder",
+    name: "make other programs run its code by requesting a folder that they execute as a writable root or working folder",
     quick: true,
     on: "port",
     prepare: (ground) => {

@@ -39,7 +39,7 @@ describeAttacks(
         makeRepository(ground.workspace);
         ground.write(ground.inWorkspace(".git/config"), text);
       },
-      // The workspace is looked at before the first command.
+      // The server examines the workspace before the first command.
       attempt: (_, victim) => victim.turn("!shell touch made\n!say done"),
       standIn: (ground) => tryNaively(ground, `${naive}.test(${JSON.stringify(text)})`),
       gained: isStopped,
@@ -64,7 +64,7 @@ const LONG_NUMBER = `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping",
 const MANY_KEYS = 100_000;
 const MANY = 600_000;
 const MANY_MESSAGES = `[${Array.from({ length: MANY }, (_, id) => `{"id":${id},"method":"ping"}`).join(",")}]`;
-/** A path that leads back to its beginning, by many steps. */
+/** A path of many steps that leads back to its beginning. */
 const wanderingFrom = (folder: string): string => folder + "/a/..".repeat(MANY_STEPS);
 const MANY_STEPS = 150_000;
 const DEEP = "/a".repeat(MANY_STEPS);
@@ -72,7 +72,7 @@ const DEEP = "/a".repeat(MANY_STEPS);
 const LOOKS_UP_EACH = `const steps = file.split("/"); let at = ""; const { readlinkSync } = require("node:fs");
 for (let step = steps.shift(); step !== undefined; step = steps.shift()) try { at = readlinkSync(at + "/" + step); } catch { at += step === ".." ? "" : "/" + step; }`;
 const MANY_CLIENTS = 50;
-/** A JPEG as far as its first bytes tell. */
+/** Only its first bytes are those of a JPEG. */
 const PICTURE = Buffer.concat([Buffer.from("ffd8ff", "hex"), Buffer.alloc(15 * 2 ** 20)]);
 const MANY_PICTURES = 60;
 
@@ -174,9 +174,9 @@ describeAttacks("a caller", [
   },
 ]);
 
-/** Scripts that the grammar needs long for: it tries to make sense of each of the parentheses. */
+/** Each of these scripts takes the grammar long, because it tries to recover from every parenthesis. */
 const SLOW_SCRIPTS = Array.from({ length: 45 }, (_, at) => `eval 'a${at} ${"{((".repeat(5_000)}'`).join("; ");
-/** Another caller is not kept waiting that long. */
+/** If another caller waits this long for a response, the server counts as stopped. */
 const MOST_WAITING_MS = 15_000;
 
 describeAttacks("a model", [

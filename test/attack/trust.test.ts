@@ -62,7 +62,7 @@ describeAttacks("a repository", [
     };
   }),
   {
-    name: "escape its mark as untrusted by an empty .git in one of its folders",
+    name: "escape the rules for untrusted folders by an empty .git in a folder inside it",
     quick: true,
     prepare: (ground) => {
       makeRepository(ground.workspace);

@@ -18,7 +18,7 @@ const CASES = await publishedCases();
 const timesFor = (version: string) => (version === NEWEST_TRIED ? 20 : 2);
 /** On a busy machine the kernel may need time to end killed processes. */
 const GONE_WITHIN_MS = 10_000;
-/** A call whose Codex has died and that nobody ends would take the whole test. */
+/** The time in which a call must end after its Codex was killed. */
 const DEADLINE_MS = 20_000;
 const UNCONFINED = { "approval-policy": "never", sandbox: "danger-full-access" };
 const CONFINED = { "approval-policy": "never", sandbox: "workspace-write" };
@@ -142,16 +142,16 @@ describe.each(CASES)("when Codex $version is killed outside of a turn with $fami
   });
 });
 
-/** A command that leaves its session, beside whatever runs at that moment. */
+/** Starts a process that leaves its session. It runs in addition to what the stage starts. */
 const DAEMON = "!shell setsid --fork sleep 1000 >/dev/null 2>&1 </dev/null";
 
 describe.concurrent.each(CASES)("when the server is killed in a turn of Codex $version with $family", { timeout: 180_000 }, (codex) => {
   it.for(
     STAGES.flatMap((stage) => [
       { ...stage, others: "alone" },
-      { ...stage, others: "with its Codex" },
+      { ...stage, others: "together with its Codex" },
     ]),
-  )("$when, $others, nothing is left", async ({ others, ...stage }, context) => {
+  )("$others, nothing is left: $when", async ({ others, ...stage }, context) => {
     await using model = await startResponsesServer();
     await using server = await startWith(codex, model.url);
     await server.initialize("2025-11-25", { elicitation: {} });
@@ -171,7 +171,7 @@ describe.concurrent.each(CASES)("when the server is killed in a turn of Codex $v
   });
 });
 
-/** What runs for a server, the processes to which Codex gives a clean environment included. */
+/** The processes that a server started, including those to which Codex gave a clean environment. */
 function besides({ stage }: McpServer): string[] {
   return livingWith(stage.root).filter((line) => !line.includes(MAIN));
 }

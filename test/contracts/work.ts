@@ -135,7 +135,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
   });
 
   describe(`a steered turn of the ${name} engine`, { timeout: timeoutMs }, () => {
-    it("passes the further input to the model, at any step, or refuses it", () =>
+    it("passes the further input to the model or refuses it, at whichever step it comes", () =>
       withThread(async (thread) => {
         const prompt = "!think hm\n!plan look\n!slow 3 2";
         const wholeTurn = await playTurn(thread, prompt);

@@ -55,7 +55,7 @@ describe.concurrent("a server that listens", () => {
     occupant.close();
   });
 
-  it("on an address this machine does not have fails with a sentence", async () => {
+  it("on an address that this machine does not have fails with an error that says so", async () => {
     expect(await failure(["--host", "192.0.2.1", "--port", "0", "--token", "0123456789abcdef", "--allow-root", "."])).toEqual({
       code: 1,
       said: expect.stringContaining("this machine has no such address"),

@@ -26,7 +26,7 @@ async function hostileCall(server: McpServer, sandbox: string): Promise<ToolCall
   return call;
 }
 
-/** Waits until no process of the server's commands is left. They would run for ever. The server itself runs in the workspace too. */
+/** Waits until no process of the server's commands is left. The server also runs in the workspace, but is not counted. */
 async function allGone(server: McpServer): Promise<boolean> {
   const alive = () => [
     ...server.started().map(({ commandLine }) => commandLine),
@@ -48,14 +48,14 @@ describe("a command that forks, daemonises and ignores signals", () => {
     expect(await reply.event("exec_command_end")).toMatchObject({ exit_code: 0, stdout: "fine\n" });
   });
 
-  it.for(SANDBOXES)("is gone when the client has closed its side (%s)", async (sandbox) => {
+  it.for(SANDBOXES)("is gone when the client has closed stdin (%s)", async (sandbox) => {
     await using server = await startServer({ args: ["--engine", "scripted", "--eof-grace", "0.1"] });
     await hostileCall(server, sandbox);
     expect(await server.closeAndWait()).toEqual({ code: 0, signal: null });
     expect(await allGone(server)).toBe(true);
   });
 
-  it.for(SANDBOXES)("is gone when the server is told to end (%s)", async (sandbox) => {
+  it.for(SANDBOXES)("is gone when the server gets SIGTERM (%s)", async (sandbox) => {
     await using server = await startServer();
     await hostileCall(server, sandbox);
     process.kill(server.process.pid, "SIGTERM");

@@ -93,7 +93,7 @@ describe.skipIf(isMissing)("a sandbox program of two processes that do not notic
     await writeFile(path.join(folder, UNREADY_SANDBOX), UNREADY_SANDBOX_SCRIPT, { mode: 0o755 });
   });
 
-  it("is gone with the second when the first is killed", async () => {
+  it("leaves no process when the outer one is killed", async () => {
     const mark = randomUUID();
     const launch = await launcherFor("a sandbox in set-up");
     const argv = ["the outer one dies", mark];
@@ -101,7 +101,7 @@ describe.skipIf(isMissing)("a sandbox program of two processes that do not notic
     expect({ exitCode, survivors: livingWith(mark) }).toEqual({ exitCode: 137, ...WITHOUT_A_TRACE });
   });
 
-  it("is gone with both soon after the server is killed", async () => {
+  it("leaves no process soon after the server is killed", async () => {
     const mark = randomUUID();
     await killedHost("a sandbox in set-up", "true", mark);
     expect({ survivors: await livingAfter(GONE_WITHIN_MS, mark) }).toEqual(WITHOUT_A_TRACE);
@@ -129,7 +129,7 @@ sleep 1000
 `;
 
 interface KillOptions {
-  /** Kills the process that ends what a killed server leaves. */
+  /** Kills the server's cleaner before the server. */
   readonly cleanerFirst?: boolean;
 }
 

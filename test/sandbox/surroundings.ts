@@ -9,11 +9,11 @@ import { launchUnshared } from "../../src/exec/sandbox/fullAccess.js";
 
 /** The environments in which a command may be started, from the strictest one to none. */
 export const SURROUNDINGS = ["a sandbox", "a PID namespace", "a PID namespace without bubblewrap", "nothing"] as const;
-/** The last one never gets as far as its command. */
+/** In the last one the sandbox program never starts the command. */
 export const HOST_SURROUNDINGS = [...SURROUNDINGS, "a sandbox in set-up"] as const;
 export type HostSurroundings = (typeof HOST_SURROUNDINGS)[number];
 
-/** The sandbox program of a sandbox in set-up, in the command's folder. */
+/** The name of a sandbox program, in the command's folder, whose set-up never ends. */
 export const UNREADY_SANDBOX = "bwrap-in-set-up";
 
 const WORKSPACE_WRITE: SandboxPolicy = {

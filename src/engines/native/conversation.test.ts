@@ -14,7 +14,7 @@ function bodyFor(changes: Partial<ThreadSettings>): Record<string, unknown> {
 }
 
 describe("the body of a model request", () => {
-  it("for a model we know asks for reasoning, encrypted, and stores nothing", () => {
+  it("for a known model requests encrypted reasoning, and that nothing is stored", () => {
     expect(bodyFor({ model: "gpt-6.1-sol" })).toEqual({
       model: "gpt-6.1-sol",
       instructions: BASE_INSTRUCTIONS,
@@ -31,7 +31,7 @@ describe("the body of a model request", () => {
     });
   });
 
-  it("for an unknown model uses the newest family's traits, and names no other settings", () => {
+  it("for an unknown model has the traits of the newest family, and no effort or verbosity unless they are chosen", () => {
     const body = bodyFor({ model: "mock-model" });
     expect([body["reasoning"], body["text"]]).toEqual([{ summary: "auto" }, undefined]);
     expect(bodyFor({ model: "mock-model", verbosity: "high", reasoningEffort: "high" })).toMatchObject({
@@ -42,7 +42,7 @@ describe("the body of a model request", () => {
     });
   });
 
-  it("for a model that Codex 0.92.0 did not know has what Codex requested, in the recorded style", () => {
+  it("as recorded, for a model that Codex 0.92.0 did not know, is what that Codex sent", () => {
     const asked = { verbosity: "high", reasoningEffort: "high", baseInstructions: "BASE" } as const;
     expect(bodyFor({ model: "mock-model", asRecorded: true, ...asked })).toEqual({
       model: "mock-model",
@@ -80,12 +80,12 @@ describe("the body of a model request", () => {
       { reasoning: null, include: [] },
     ],
     [{ baseInstructions: "" }, { instructions: "" }],
-  ])("with %j", (changes, expected) => {
+  ])("combines the model's defaults with the settings %j", (changes, expected) => {
     const body = bodyFor(changes);
     expect(Object.fromEntries(Object.keys(expected).map((key) => [key, body[key]]))).toEqual(expected);
   });
 
-  it("is the same whether the conversation is text or items, and empty ones are valid", () => {
+  it("is the same whether the conversation is text or items, and is valid for an empty one", () => {
     const template = new RequestTemplate({ threadId: "t-1", settings: settingsIn("/"), tools: [] });
     expect(template.bodyOf(ITEMS)).toBe(template.body(new History(ITEMS)));
     expect(JSON.parse(template.bodyOf([]))).toMatchObject({ tools: [], input: [] });

@@ -19,7 +19,7 @@ function found(workTree = "", within = ""): string[] {
   return runByGit(path.join(root, workTree), path.join(root, within)).map((file) => path.relative(root, file));
 }
 
-it("a folder of hooks counts with what its links lead to, and Husky's with the folder around it", () => {
+it("finds a folder of hooks and the targets of links in it, and for Husky also the parent folder with its scripts", () => {
   write(".git/config", "[core]\n\thooksPath = tools/hooks\n");
   write("tools/hooks/pre-commit");
   write("scripts/check");
@@ -30,7 +30,7 @@ it("a folder of hooks counts with what its links lead to, and Husky's with the f
   expect(found("app").sort()).toEqual(["app/.husky", "app/.husky/_"]);
 });
 
-it("included settings count, and the folders that they name, also if they include each other", () => {
+it("finds included settings and the folders of hooks that they name, also if the settings include each other", () => {
   write(".git/config", "[include]\n\tpath = ../one.cfg\n");
   write("one.cfg", '[includeIf "gitdir:/"]\n\tpath = two.cfg\n');
   write("two.cfg", "[include]\n\tpath = one.cfg\n[core]\n\thooksPath = hooks\n");
@@ -38,7 +38,7 @@ it("included settings count, and the folders that they name, also if they includ
   expect(found().sort()).toEqual(["hooks", "one.cfg", "two.cfg"]);
 });
 
-it("a worktree has its own files and those of its main repository", () => {
+it("finds for a worktree what its own settings name and what those of its main repository name", () => {
   write("main/.git/worktrees/tree/commondir", "../..\n");
   write("main/.git/config", "[core]\n\thooksPath = hooks\n");
   write("main/.git/worktrees/tree/config.worktree", "[include]\n\tpath = ../../../../tree/own.cfg\n");
@@ -55,7 +55,7 @@ it.each([
   ["the folder contains the work tree", "[core]\n\thooksPath = ..\n"],
   ["the folder is the work tree", "[core]\n\thooksPath = .\n"],
   ["the folder lies elsewhere", "[core]\n\thooksPath = /usr/bin\n"],
-])("nothing is kept from commands where %s", (_, config) => {
+])("finds nothing where %s", (_, config) => {
   write(".git/config", config);
   write("pre-commit");
   expect(found()).toEqual([]);

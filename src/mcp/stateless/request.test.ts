@@ -27,28 +27,28 @@ describe("a request's data about its sender", () => {
     expect(readClaim({ _meta: least })).toMatchObject({ capabilities: {}, extensions: {}, logLevel: undefined });
   });
 
-  it.each([undefined, null, "acme", {}, { name: 1 }])("does not name its sender with %j, and is accepted nevertheless", (info) => {
+  it.each([undefined, null, "acme", {}, { name: 1 }])("is accepted without a name of the sender if the client info is %j", (info) => {
     expect(readClaim({ _meta: { ...WHOLE, [META.clientInfo]: info } }).client).toBeUndefined();
   });
 
   it.each([
     ["no version", { ...WHOLE, [META.protocolVersion]: undefined }, -32602, undefined],
-    ["a version that is no text", { ...WHOLE, [META.protocolVersion]: 2026 }, -32602, undefined],
+    ["a version that is not a string", { ...WHOLE, [META.protocolVersion]: 2026 }, -32602, undefined],
     [
-      "a version nobody knows",
+      "an unknown version",
       { ...WHOLE, [META.protocolVersion]: "2031-01-01" },
       -32022,
       { supported: ["2026-07-28"], requested: "2031-01-01" },
     ],
     [
-      "a version with a handshake",
+      "a version that needs a handshake",
       { ...WHOLE, [META.protocolVersion]: "2025-11-25" },
       -32022,
       { supported: ["2026-07-28"], requested: "2025-11-25" },
     ],
     ["no capabilities", { ...WHOLE, [META.clientCapabilities]: undefined }, -32602, undefined],
     ["capabilities that are a list", { ...WHOLE, [META.clientCapabilities]: [] }, -32602, undefined],
-    ["a log level nobody knows", { ...WHOLE, [META.logLevel]: "chatty" }, -32602, undefined],
+    ["an unknown log level", { ...WHOLE, [META.logLevel]: "chatty" }, -32602, undefined],
   ])("with %s is refused", (_, meta, code, extra) => {
     let thrown: unknown;
     try {

@@ -71,7 +71,7 @@ function observe(client: ClientV1 | ClientV2): Pick<Connection, "events" | "comp
   return { events, complaints };
 }
 
-/** The official clients that begin with a handshake; those of the era without one are in test/stateless. */
+/** The official clients, each with a handshake. `eraClients.ts` has them for both eras. */
 export const OFFICIAL_CLIENTS: Readonly<Record<string, (program: ServerProgram) => Promise<Connection>>> = {
   "TypeScript SDK 1.x": connectV1,
   "TypeScript SDK 2.x": connectV2,

@@ -50,7 +50,7 @@ export function claimMeta(capabilities: Json = FORMS): Json {
   return { [META.protocolVersion]: "2026-07-28", [META.clientCapabilities]: capabilities };
 }
 
-/** A client of the era without sessions and the real server, connected without a transport: the scripted engine, files in their own folder. */
+/** A client of the era without sessions, connected to the real server without a transport. The server has the scripted engine and a folder of its own. */
 export class StatelessClient implements AsyncDisposable {
   readonly agent: MemoryAgent;
   readonly server: StatelessServer;

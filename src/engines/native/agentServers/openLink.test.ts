@@ -4,7 +4,7 @@ import { httpHeaders, programEnvironment } from "./openLink.js";
 describe("a program's environment", () => {
   const ours = { HOME: "/home/me", PATH: "/bin", LC_ALL: "C", TZ: "UTC", OPENAI_API_KEY: "sk-ours", CODEX_MCP_TOKEN: "t", PROXY: "p" };
 
-  it("has what a program needs, and no key of ours", () => {
+  it("has what a program needs, and none of our secrets", () => {
     expect(programEnvironment({ env: {}, envVars: [] }, ours)).toEqual({ HOME: "/home/me", PATH: "/bin", LC_ALL: "C", TZ: "UTC" });
   });
 
@@ -23,7 +23,7 @@ describe("a program's environment", () => {
 describe("an HTTP server's headers", () => {
   const nothing = { kind: "http", url: "http://localhost/mcp", httpHeaders: {}, envHttpHeaders: {} } as const;
 
-  it("are those that are written, those from variables that are set, and the token", () => {
+  it("are the configured ones, those from variables that have a value, and the token; a variable overrides a configured value", () => {
     const transport = {
       ...nothing,
       httpHeaders: { "x-team": "a", "x-key": "written" },

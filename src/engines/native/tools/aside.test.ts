@@ -7,7 +7,7 @@ function note(message: string): ThreadEvent {
   return { type: "backgroundNote", message };
 }
 
-it("events beside a turn come between its own, also while it waits, and those before it come first", async () => {
+it("events of earlier commands are shown between those of the turn, also while it waits; those from before the turn come first", async () => {
   const aside = new Aside();
   const waits = deferred<void>();
   async function* main(): AsyncGenerator<readonly ThreadEvent[], string> {
@@ -28,7 +28,7 @@ it("events beside a turn come between its own, also while it waits, and those be
   expect(await running.next()).toEqual({ done: true, value: "the end" });
 });
 
-it("a failure of the turn is the failure of both, and a turn that is left ends", async () => {
+it("a failure of the turn is passed on, and the turn ends when nobody reads it any more", async () => {
   let isOver = false;
   async function* main(): AsyncGenerator<readonly ThreadEvent[], void> {
     try {

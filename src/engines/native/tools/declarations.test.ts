@@ -6,7 +6,7 @@ import { PATCH_GRAMMAR } from "./declarations.js";
 
 it("the grammar accepts well-formed patches only, and the parser accepts everything that the grammar accepts", () => {
   const accepted = new RegExp(`^${expression("start", rulesOf(PATCH_GRAMMAR))}$`);
-  const strict = [
+  const wellFormed = [
     patchOf("*** Delete File: a"),
     `${patchOf("*** Add File: a b", "+x", "+")}\n`,
     patchOf("*** Update File: u", "*** Move to: v", "-a", "+b", "@@ where", " c", "-", "*** End of File", "*** Delete File: d"),
@@ -22,8 +22,8 @@ it("the grammar accepts well-formed patches only, and the parser accepts everyth
     patchOf("*** Update File: u", "@@ ", "-a"),
     ` ${patchOf("*** Delete File: a")}`,
   ];
-  expect(strict.filter((text) => !accepted.test(text))).toEqual([]);
-  for (const text of strict) expect(() => parsePatch(text)).not.toThrow();
+  expect(wellFormed.filter((text) => !accepted.test(text))).toEqual([]);
+  for (const text of wellFormed) expect(() => parsePatch(text)).not.toThrow();
   expect(refused.filter((text) => accepted.test(text))).toEqual([]);
 });
 

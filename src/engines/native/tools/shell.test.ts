@@ -416,10 +416,10 @@ it("shell_command runs a script in the user's shell, with its login environment"
   expect(await told({ command: "echo -$FROM_PROFILE-", login: false })).toMatch(/\nOutput:\n--\n$/);
 });
 
-describe("what protects the folder while commands run", () => {
+describe("the placeholders that protect the folder while commands run", () => {
   const protectedNames = (stage: ToolStage) => [".git", ".codex", ".agents"].filter((name) => existsSync(stage.path(name)));
 
-  it("is there when the command starts, and gone with the turn", async () => {
+  it("are there when the command starts, and gone when the turn has ended", async () => {
     await using stage = await policy("never");
     const { output } = shellOutput(await stage.script("ls -A"));
     expect([output.split("\n").filter((name) => [".git", ".codex", ".agents"].includes(name)), protectedNames(stage)]).toEqual([
@@ -428,7 +428,7 @@ describe("what protects the folder while commands run", () => {
     ]);
   });
 
-  it("is gone before the next tool call, which may want to make such a file", async () => {
+  it("are gone before the next tool call, which may create a file of that name", async () => {
     await using stage = await openToolStage({ settings: { approvalPolicy: "on-request", asRecorded: false } });
     const patch = "*** Begin Patch\n*** Add File: .agents\n+notes\n*** End Patch";
     const items = [stage.call("shell", { command: ["true"] }), stage.call("apply_patch", { input: patch })];
@@ -436,7 +436,7 @@ describe("what protects the folder while commands run", () => {
     expect(readFileSync(stage.path(".agents"), "utf8")).toBe("notes\n");
   });
 
-  it("is not left by a turn that ends between the announcement of a command and its start", async () => {
+  it("are removed if the turn ends between the announcement of a command and its start", async () => {
     await using stage = await policy("never");
     const stop = new AbortController();
     const turn = stage.script("touch made", {
