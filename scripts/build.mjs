@@ -20,7 +20,7 @@ function toolsIn(folder) {
 /** Our own code, in the order in which it is needed. A module that is imported with `import()` is a source of a later file. */
 const FILES = [
   { file: "main.js", sources: ["src/start.ts"] },
-  // Later files share what they need of the provider.
+  // Several later files use the code for providers, so it is in this one.
   { file: "server.js", sources: ["src/main.ts", "src/engines/native/model/provider.ts", "src/threads/errors.ts"], after: "main.js" },
   // Only a Codex that was chosen automatically is checked.
   { file: "usable-codex.js", sources: ["src/server/usableCodex.ts"], after: "server.js" },
@@ -31,7 +31,7 @@ const FILES = [
     sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts", "src/engines/native/tools/pictures.ts", ...FIRST_TOOLS],
     after: "usable-codex.js",
   },
-  // What starts programs, and the parts of a turn that most turns do not need.
+  // The code that starts programs, and parts of turns that most turns do not need.
   {
     file: "programs.js",
     sources: ["src/exec/changes/workspaceChanges.ts", "src/engines/native/turnNotifier.ts", "src/engines/native/model/modelChoice.ts"],
@@ -48,7 +48,7 @@ const FILES = [
     file: "api.js",
     sources: ["src/api/mount.ts", "src/stores/files/threads/rolloutMoments.ts", "src/engines/native/tools/excerpts.ts"],
     after: "http.js",
-    // Both read patches; most servers do not need the agent's tools when they open a thread.
+    // Each has its own copy of the code that reads patches, so that opening a thread over the API does not load the agent's tools.
     apartFrom: ["tools.js"],
   },
   { file: "jwt.js", sources: ["src/http/access/oauth/jwt.ts"], after: "http.js" },
@@ -128,7 +128,7 @@ function removeStale(current) {
     const file = path.posix.join(entry.parentPath, entry.name);
     // The console has a build of its own.
     if (file.startsWith("dist/console/")) continue;
-    // A running server may be moving a file.
+    // `force`, because another build may have removed the file.
     if (entry.isFile() && !current.has(file)) rmSync(file, { force: true });
   }
 }

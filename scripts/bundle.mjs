@@ -5,7 +5,8 @@ import { build } from "esbuild";
 
 /**
  * `files`: `{ file, sources, after, apartFrom }`, earlier ones first; the first is the program. A file contains its sources and their imports, except
- * those in the file that it comes `after` and in the ones before that. The files that it is `apartFrom` are never loaded in the same process.
+ * those in the file that it comes `after` and in the ones before that. It may have copies of modules that are also in the files that it is
+ * `apartFrom`: a process does not load both files, or does not pass objects of these modules from one to the other.
  * `libraries`: `{ file, source }`, packages with a file of their own. Resolves with esbuild's result for each file.
  */
 export async function bundle({ files, libraries, options, bannerOf }) {
@@ -133,14 +134,17 @@ function pickedAtOnce(name, names) {
   return `const builtin = require("${name}");\nconst pick = (name) => builtin[name];\nexport default builtin;\n${picks.join("\n")}`;
 }
 
-/** Leaves out functions with properties of their own (such as a form for `promisify`), classes and constants: these need the module at once. */
+/**
+ * Loads a built-in module with the first call of one of its functions. Classes, constants and functions with properties of their own (such as a form for
+ * `promisify`) cannot wait for a call: if any of them is imported, the module is loaded at once.
+ */
 function calledLater(name, found, names) {
   const isPlain = (key) =>
     /^[a-z]/.test(key) && typeof found[key] === "function" && Reflect.ownKeys(found[key]).every((own) => IN_EVERY_FUNCTION.has(own));
   const exports = names.map((key) =>
     isPlain(key) ? `export const ${key} = (...args) => whole().${key}(...args);` : `export const ${key} = /* @__PURE__ */ pick("${key}");`,
   );
-  // Every `require` looks the module up again.
+  // `require` is called once, because every call looks the module up again.
   return `let builtin;\nconst whole = () => builtin ??= require("${name}");\nconst pick = (name) => whole()[name];\n${exports.join("\n")}`;
 }
 

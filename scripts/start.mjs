@@ -6,7 +6,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 
 /** How long we wait for the remaining output of a server that has ended. */
-const LAST_WORDS_MS = 500;
+const REMAINING_OUTPUT_MS = 500;
 
 const home = mkdtempSync(path.join(tmpdir(), "codex-mcpd-start-"));
 const server = spawn(process.execPath, ["dist/main.js", "serve", "--engine", "scripted", ...process.argv.slice(2)], {
@@ -25,7 +25,7 @@ server.on("exit", (code) => {
     process.exit(code ?? 1);
   };
   lines.once("close", end);
-  setTimeout(end, LAST_WORDS_MS);
+  setTimeout(end, REMAINING_OUTPUT_MS);
 });
 
 let url;

@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import type { ApiEvent } from "../../../src/api/schemas/events.js";
 import { ApiFailure, apiUrl, failureOf, reached } from "./requests.js";
 
-/** The server sends heartbeats more often than this. After a longer silence, for example when a tab slept, the stream is opened again. */
+/** The server sends heartbeats more often than this. After a longer silence, for example when the browser suspended the tab, the stream is opened again. */
 const SILENCE_MS = 45_000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
@@ -17,7 +17,7 @@ export interface StreamOptions {
   /** After each event: the id to resume after. */
   readonly onPlace?: (place: string) => void;
   readonly onConnection: (connection: Connection) => void;
-  /** The server refuses permanently: no login, no such thread. */
+  /** The server refuses permanently, for example because the user is not logged in or the thread does not exist. */
   readonly onRefused: (failure: ApiFailure) => void;
   readonly signal: AbortSignal;
 }
