@@ -34,7 +34,7 @@ export const AGENT_PROGRAMS: readonly RealClient[] = [
     limit: "300 s (`tool_timeout_sec`)",
     snippet: { place: "`~/.codex/config.toml`, or `codex mcp add codex -- npx -y codex-mcpd`", language: "toml", text: codexToml },
     remark:
-      "It was run with its own approvals off (`--dangerously-bypass-approvals-and-sandbox`), and then says yes to our questions without asking anybody.",
+      "it was run with its own approvals off (`--dangerously-bypass-approvals-and-sandbox`). Then it approves our questions without asking anybody.",
     start: (stage) => ({
       files: {
         [at(stage.home, ".codex/config.toml")]: [
