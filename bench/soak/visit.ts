@@ -7,7 +7,7 @@ const PATIENCE_MS = 30_000;
 const REVISION = "2025-11-25";
 const HELLO = { protocolVersion: REVISION, capabilities: {}, clientInfo: { name: "soak", version: "1.0.0" } };
 
-/** The tools of one client of the soak. Everything that it leaves open is closed when it leaves, like the sockets of a dead process. */
+/** The connections of one client of the soak. Those that it leaves open are closed at the end of its visit, like the sockets of a dead process. */
 export class Visit implements Disposable {
   readonly url: URL;
   readonly #sockets = new Set<{ destroy(): void }>();

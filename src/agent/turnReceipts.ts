@@ -26,9 +26,9 @@ export interface ReceiptParts {
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
 }
 
-/** The caller waits for its response meanwhile. */
+/** The limit for the look at the disk after a turn, because the caller waits for its response. */
 const LOOK_MS = 2_000;
-/** A caller that interrupts a turn expects it to end soon. */
+/** The same after an interrupted turn: its caller expects it to end soon. */
 const LOOK_WHEN_STOPPED_MS = 500;
 
 /** Builds the receipts of turns while they run. A receipt lives as long as its turn is referenced. */

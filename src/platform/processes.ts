@@ -15,7 +15,7 @@ import { hostname } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
 
-/** The kernel's table of processes. Empty where there is no `/proc`. */
+/** An entry of the kernel's table of processes. Without `/proc` the table is empty. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
@@ -231,7 +231,7 @@ export function withdrawClaim(file: string): void {
 /** A holder refreshes its claim far more often than this (see `keepFresh`). */
 const LAPSES_AFTER_MS = 120_000;
 
-/** The claim's process is gone; where it cannot be looked up, the file has not been refreshed for `lapsesAfterMs`. */
+/** Whether the claim's process is gone or, where it cannot be looked up, the file has not been refreshed for `lapsesAfterMs`. */
 export function isAbandoned(claim: ProcessRun & { readonly name: string }, folder: string, lapsesAfterMs = LAPSES_AFTER_MS): boolean {
   if (claim.place === ownRun().place) return !isRunning(claim);
   const file = statSync(path.join(folder, claim.name), { throwIfNoEntry: false });

@@ -192,7 +192,7 @@ type Encoding = keyof typeof ENCODERS;
 
 interface ServedFile {
   readonly bytes: Buffer;
-  /** What was requested so far; undefined for a file that is not compressed. */
+  /** By the encodings that were requested so far; undefined for a file that is not compressed. */
   readonly compressed: Map<Encoding, Buffer> | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }

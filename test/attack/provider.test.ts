@@ -36,7 +36,7 @@ const ECHOES: Readonly<
     status: 200,
     stream: `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", response: { id: "r", status: "failed", error: { code: "server_error", message: said } } })}\n\n`,
   }),
-  "a stream that is none": (said) => ({ status: 200, stream: `<html>${said}</html>` }),
+  "a body that is not a stream": (said) => ({ status: 200, stream: `<html>${said}</html>` }),
   "an event of an unknown kind": (said) => ({
     status: 200,
     stream: `event: error\ndata: ${JSON.stringify({ type: "error", message: said })}\n\n`,
@@ -47,7 +47,7 @@ describeAttacks(
   "a provider",
   Object.entries(ECHOES).map(([how, echo], at): Attack => {
     return {
-      name: `show callers the keys it was given by ${how}`,
+      name: `show callers the keys that it received, by ${how}`,
       ...(at === 0 && { quick: true }),
       victim: (ground) => ({
         wholeConfig: wholeConfig(ground),

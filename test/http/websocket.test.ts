@@ -192,7 +192,7 @@ describe.concurrent("an upgrade", () => {
     expect((await server.ask({ headers: own })).status).toBe(404);
   });
 
-  it("that is refused leaves no connection and no session behind in any case", async () => {
+  it("that is refused leaves no connection and no session behind, even if the client does not close its side", async () => {
     await using hasty = await startHttpServer({ http: "websocket_linger_seconds = 0" });
     for (const key of ["Origin: https://evil.example\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Key: no key"]) {
       const socket = connect({ port: hasty.port, host: "127.0.0.1", allowHalfOpen: true });

@@ -16,7 +16,7 @@ const LAUNCHER = fileURLToPath(new URL("../programs/launcher.mjs", import.meta.u
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 describe.concurrent("when the client closes stdin", () => {
-  it("a server that was never spoken to ends", async () => {
+  it("a server that never got a message ends", async () => {
     await using server = await startServer();
     expect(await server.closeAndWait()).toEqual(CLEAN_EXIT);
   });
@@ -68,7 +68,7 @@ describe.concurrent("when the client closes stdin", () => {
     ]);
   });
 
-  it("because it was killed, nothing of the server is left", async () => {
+  it("because the client was killed, nothing of the server is left", async () => {
     await using server = await startServer({
       command: [process.execPath, LAUNCHER, process.execPath, MAIN],
       args: SHORT_GRACE,

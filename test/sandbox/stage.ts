@@ -12,13 +12,13 @@ export interface Stage extends AsyncDisposable {
   readonly secondRoot: string;
   /** For the scripts: OUTSIDE, SECOND_ROOT, HOME_FOLDER, CODEX_HOME, TCP_PORT, UNIX_SOCKET, ABSTRACT_SOCKET, DATAGRAM_SOCKET, ABSTRACT_DATAGRAM_SOCKET, FOREIGN_PID. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What is not as it was outside the workspace, seen from outside the sandbox. */
+  /** What a command changed or reached although it must not. Examined from outside the sandbox. */
   damage(): string[];
 }
 
 const HEAD = "ref: refs/heads/main\n";
 
-/** Always at the same place, so that one sandbox can hide the same files on each. */
+/** The same for all stages below a parent, so that one sandbox can hide the files of each. */
 export function homeFolderIn(parent: string): string {
   return path.join(parent, "home");
 }
@@ -118,7 +118,7 @@ async function listen(where: { port: number; host: string } | { path: string }, 
   return server;
 }
 
-/** Node knows no datagrams on UNIX sockets. */
+/** A program in Perl, because Node has no datagram sockets for UNIX paths. */
 const DATAGRAM_LISTENER = `
   use Socket; $| = 1; my $ready = "";
   for my $path (map { pack("H*", $_) } @ARGV) {

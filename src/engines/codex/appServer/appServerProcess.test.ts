@@ -31,7 +31,7 @@ it("Codex gets what it needs, without our own secrets and without folders that c
   expect(env).toEqual({ ...NEEDED, PATH: "/usr/bin" });
 });
 
-it("its own calls of git fail in untrusted repositories", () => {
+it("Codex's own calls of git fail in untrusted repositories", () => {
   expect(appServerEnvironment({ PATH: "/usr/bin", GIT_DIR: "/x" }, { withoutGit: true })).toEqual({
     PATH: "/usr/bin",
     GIT_DIR: "/dev/null",
@@ -56,7 +56,7 @@ it("lines are passed on without colours, however they were split; the last one i
   });
 });
 
-it("secrets are in neither of them", async () => {
+it("secrets are neither in the lines that are passed on nor in the last one", async () => {
   expect(await read("refused: Authorization: Bearer abc.def.ghi\n")).toEqual({
     lines: [expect.not.stringContaining("abc.def")],
     lastWords: expect.not.stringContaining("abc.def"),
@@ -99,14 +99,17 @@ describe.skipIf(process.platform === "win32")("the reason of an end", () => {
   });
 });
 
-it.skipIf(process.platform !== "linux")("what Codex starts with a clean environment in a session of its own ends with it", async () => {
-  using home = tempHome();
-  const program = path.join(home.path, "codex");
-  const child = 'setsid env -i PATH="$PATH" sh -c "echo \\$\\$ > child; exec sleep 1000"';
-  writeFileSync(program, `#!/bin/sh\n${child} &\nexec sleep 1000\n`, { mode: 0o755 });
-  const env = { PATH: process.env["PATH"] };
-  const codex = await startAppServerProcess({ program, env, cwd: home.path, settings: [], report: () => {} });
-  const pid = await eventually("the child", () => Number(readFileSync(path.join(home.path, "child"), "utf8")) || undefined);
-  await codex.kill(new AppServerGone("killed"));
-  expect(livingProcess(pid)).toBeUndefined();
-});
+it.skipIf(process.platform !== "linux")(
+  "a process that Codex starts in a session of its own, with a clean environment, ends with Codex",
+  async () => {
+    using home = tempHome();
+    const program = path.join(home.path, "codex");
+    const child = 'setsid env -i PATH="$PATH" sh -c "echo \\$\\$ > child; exec sleep 1000"';
+    writeFileSync(program, `#!/bin/sh\n${child} &\nexec sleep 1000\n`, { mode: 0o755 });
+    const env = { PATH: process.env["PATH"] };
+    const codex = await startAppServerProcess({ program, env, cwd: home.path, settings: [], report: () => {} });
+    const pid = await eventually("the child", () => Number(readFileSync(path.join(home.path, "child"), "utf8")) || undefined);
+    await codex.kill(new AppServerGone("killed"));
+    expect(livingProcess(pid)).toBeUndefined();
+  },
+);
