@@ -1,6 +1,6 @@
 // Makes a release from main: node scripts/release.mjs 1.2.3
-// Runs checks and tests, moves the changelog's section, sets the version, commits and tags. Pushing the tag publishes the release
-// (.github/workflows/release.yml).
+// Runs checks and tests, puts the unreleased changes of the changelog under the version, sets the version in the manifest, commits and tags.
+// Pushing the tag publishes the release (.github/workflows/release.yml).
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 

@@ -34,7 +34,7 @@ const WALKS: readonly Walk[] = [
   { name: "http", about: "HTTP 2025-11-25, `codex`, native engine, a command with an approval", open: httpCaller, mostFiles: 103 },
 ];
 const WARM_UP_CALLS = 3;
-/** Odd, for a median: deferred work of an earlier call may fall into the next. */
+/** The median counts, because deferred work of one call may fall into the next. The number is odd, so that the median is one of the calls. */
 const MEASURED_CALLS = 5;
 /** Work after an answer belongs to its call, so it is awaited. */
 const SETTLE_MS = 250;

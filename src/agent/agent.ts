@@ -383,7 +383,7 @@ export class Agent {
   lastAnswer(ask: Ask, threadId: ThreadId): Promise<LastAnswer | SilentEnd> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
-    const found = async () => lastWords(await threads.historyAtRest(threadId)) ?? lastEnd(await threads.story(threadId));
+    const found = async () => lastAnswerIn(await threads.historyAtRest(threadId)) ?? lastEnd(await threads.story(threadId));
     return this.#promptly(ask, () => access.using(threadId, ask, found));
   }
 
@@ -826,7 +826,7 @@ export class Agent {
     if (caller) this.feed.belongsTo(id, caller.principal);
   }
 
-  /** For callers that could use the thread now, and for those that may watch it whichever session holds it. */
+  /** Runs the change for a caller that could use the thread now, or that may watch it whichever session holds it. */
   async #changing(ask: Ask, id: ThreadId, change: () => Promise<void>): Promise<void> {
     const { access } = this.#parts;
     if (await access.isOpenTo(id, ask.caller)) return access.using(id, ask, change);
@@ -955,7 +955,7 @@ export class Agent {
     return first?.turn;
   }
 
-  /** Those whose threads the caller could use now. */
+  /** Of the given turns, those whose threads the caller could use now. */
   async #open({ caller }: Ask, turns: readonly AttendedTurn[]): Promise<readonly AttendedTurn[]> {
     const { access } = this.#parts;
     const open = await Promise.all(
@@ -999,8 +999,8 @@ async function endedWithin<T>(
   return await withDeadline({ deadline, signal, stopMs }, work);
 }
 
-/** Only from the last turn: earlier messages, and messages before a tool call, do not answer it. */
-function lastWords({ items, settings: { cwd } }: ThreadHistory): LastAnswer | undefined {
+/** The final message of the last turn. Earlier messages, and messages before a tool call, are not its answer. */
+function lastAnswerIn({ items, settings: { cwd } }: ThreadHistory): LastAnswer | undefined {
   const isStep = ({ type, role }: RawItem) =>
     type === "message" ? role === "assistant" || role === "user" : /_(?:call|output)$/.test(type);
   const last = items.findLast(isStep);

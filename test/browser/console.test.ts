@@ -59,7 +59,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await visitor.picture("thread-patch");
   });
 
-  it("denies with a sentence that the agent reads", async () => {
+  it("passes the reason of a denial to the agent", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await visitor.start("!shell touch denied.txt\n!say understood", { cwd, policy: "untrusted" });
@@ -138,7 +138,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await reply.inputValue()).toBe("");
   });
 
-  it("shows the button to the end only while there is something to scroll to", async () => {
+  it("shows the button *To the end* only while there is something to scroll to", async () => {
     await using visitor = await stage.come({ viewport: { width: 1280, height: 480 } });
     const { page } = visitor;
     await visitor.start("!shell seq 40; false\n!say after the numbers", { cwd, policy: "never" });

@@ -64,8 +64,8 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
 }
 
 const CLEAN_TERMINALS = "thread/backgroundTerminals/clean";
-/** How long a closing thread has to end its commands. */
-const FAREWELL_MS = 2_000;
+/** The time limit of each request that closes a thread. */
+const CLOSING_MS = 2_000;
 
 interface OpenedThread {
   readonly kept: KeptThread;
@@ -251,8 +251,8 @@ class CodexThread implements EngineThread, ThreadListener {
 
   async #unsubscribe(codex: RunningCodex, threadId: string): Promise<void> {
     const params = { threadId };
-    const farewells = [...(canCleanTerminals(codex) ? [CLEAN_TERMINALS] : []), "thread/unsubscribe"];
-    for (const method of farewells) await codex.server.request(method, params, { timeoutMs: FAREWELL_MS }).catch(toleratingRefusal);
+    const requests = [...(canCleanTerminals(codex) ? [CLEAN_TERMINALS] : []), "thread/unsubscribe"];
+    for (const method of requests) await codex.server.request(method, params, { timeoutMs: CLOSING_MS }).catch(toleratingRefusal);
   }
 
   #enter(codex: RunningCodex, codexId: ThreadId): void {

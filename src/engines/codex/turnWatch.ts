@@ -93,8 +93,8 @@ export class StallWatch {
 
   #giveUp(afterMs: number): void {
     this.stop();
-    const lastWords = this.#complaint ? ` It said last: ${this.#complaint.text}` : "";
-    this.#callbacks.stalled(`Codex made no progress for ${Math.round(afterMs / 1_000)} s, so the turn was ended.${lastWords}`);
+    const lastReport = this.#complaint ? ` It said last: ${this.#complaint.text}` : "";
+    this.#callbacks.stalled(`Codex made no progress for ${Math.round(afterMs / 1_000)} s, so the turn was ended.${lastReport}`);
   }
 }
 

@@ -15,7 +15,7 @@ const LONGEST_MS = 30_000;
 /** The limit of concurrent runs; turns that end meanwhile are not reported. */
 const MOST_AT_ONCE = 8;
 /** How long running programs have to end by themselves when the server closes. */
-const FAREWELL_MS = 1_000;
+const EXIT_MS = 1_000;
 
 /** A turn that is reported to the `notify` program. */
 interface CompletedTurn {
@@ -56,7 +56,7 @@ export class TurnNotifier implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const all = Promise.all(this.#running);
-    await endsWithin(FAREWELL_MS, all);
+    await endsWithin(EXIT_MS, all);
     this.#stop.abort(new Error("the server ends"));
     await all;
   }

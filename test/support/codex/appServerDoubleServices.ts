@@ -7,9 +7,9 @@ type Notify = (method: string, params: Json) => void;
 
 /** The outcomes of logins, one per line, in a file of the double's home. */
 export const LOGINS_FILE = "double-logins.txt";
-/** Creating this file there completes a login. */
+/** Creating this file in the double's home completes a login. */
 export const LOGIN_DONE_FILE = "double-login-done";
-/** The requests in order, one per line. */
+/** The requests in order, one per line, in a file of the double's home. */
 export const REQUESTS_FILE = "double-requests.jsonl";
 /** Exists once a command has begun. */
 export const COMMAND_FILE = "double-command";

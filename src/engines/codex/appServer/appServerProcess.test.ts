@@ -46,30 +46,30 @@ async function read(...chunks: string[]) {
   for (const chunk of chunks) stream.write(chunk);
   stream.end();
   await once(stream, "end");
-  return { lines, lastWords: reader.lastWords };
+  return { lines, lastLine: reader.lastLine };
 }
 
 it("lines are passed on without colours, however they were split; the last one is kept", async () => {
   expect(await read("\u001B[31mER", "ROR\u001B[0m first\n\n", "  second.")).toEqual({
     lines: ["codex: ERROR first", "codex: second."],
-    lastWords: ": second",
+    lastLine: ": second",
   });
 });
 
 it("secrets are neither in the lines that are passed on nor in the last one", async () => {
   expect(await read("refused: Authorization: Bearer abc.def.ghi\n")).toEqual({
     lines: [expect.not.stringContaining("abc.def")],
-    lastWords: expect.not.stringContaining("abc.def"),
+    lastLine: expect.not.stringContaining("abc.def"),
   });
 });
 
 it("a program without output has no last line", async () => {
-  expect(await read("\n")).toEqual({ lines: [], lastWords: "" });
+  expect(await read("\n")).toEqual({ lines: [], lastLine: "" });
 });
 
 it("endless stderr is logged for a while, and its last lines are still kept", async () => {
-  const { lines, lastWords } = await read(...Array.from({ length: 1_000 }, (_, at) => `line ${at}\n`));
-  expect([lines.length, lines.at(-1), lastWords]).toEqual([201, "codex: further lines of this process are not shown", ": line 999"]);
+  const { lines, lastLine } = await read(...Array.from({ length: 1_000 }, (_, at) => `line ${at}\n`));
+  expect([lines.length, lines.at(-1), lastLine]).toEqual([201, "codex: further lines of this process are not shown", ": line 999"]);
 });
 
 it("an endless line is not kept", async () => {

@@ -38,7 +38,7 @@ export const GIT_VARIABLE = "GIT_DIR";
 const NO_REPOSITORY = "/dev/null";
 
 /** Codex exits by itself, with all its commands, once its stdin is closed. */
-const FAREWELL_MS = 2_000;
+const EXIT_MS = 2_000;
 /** Time to read the output that was written just before the end. */
 const DRAIN_MS = 200;
 
@@ -75,7 +75,7 @@ export class AppServerProcess {
 
   constructor(child: ChildProcessWithoutNullStreams, containment: Containment, { report, env }: Pick<AppServerProgram, "report" | "env">) {
     this.#child = child;
-    for (const emitter of [child, child.stdin, child.stdout, child.stderr]) emitter.on("error", ITS_END_TELLS);
+    for (const emitter of [child, child.stdin, child.stdout, child.stderr]) emitter.on("error", ignore);
     const redactor = Redactor.forEnvironment(env);
     this.#stderr = new StderrReader(child.stderr, { report, mask: (line) => redactor.mask(line) });
     this.#exitCode = new Promise((resolve) => child.once("exit", (code) => resolve(code ?? 1)));
@@ -110,8 +110,8 @@ export class AppServerProcess {
     const { exitCode, signalCode } = this.#child;
     // A program that gets SIGKILL cannot print the reason, so its last line is about something else.
     if (signalCode === "SIGKILL") return "was ended by SIGKILL";
-    if (signalCode !== null) return `was ended by ${signalCode}${this.#stderr.lastWords}`;
-    return `${exitCode === null ? "closed its output" : `exited with code ${exitCode}`}${this.#stderr.lastWords}`;
+    if (signalCode !== null) return `was ended by ${signalCode}${this.#stderr.lastLine}`;
+    return `${exitCode === null ? "closed its output" : `exited with code ${exitCode}`}${this.#stderr.lastLine}`;
   }
 
   #leave(reason: AppServerGone): void {
@@ -128,14 +128,15 @@ export class AppServerProcess {
       this.#leave(new AppServerGone(`The Codex process ${this.#howItEnded()}.`));
     }
     this.#child.stdin.end();
-    if (await endsWithin(FAREWELL_MS, this.#exitCode)) await endStragglers(tree);
+    if (await endsWithin(EXIT_MS, this.#exitCode)) await endStragglers(tree);
     else await killTree(tree);
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
     gone();
   }
 }
 
-const ITS_END_TELLS = () => {};
+/** Errors of the streams are not reported, because the end of the process is. */
+const ignore = () => {};
 
 interface AppServerNeeds {
   /** Absent where PATH is used unchanged. */
@@ -187,8 +188,8 @@ export class StderrReader {
     });
   }
 
-  /** `: …` for the end of a sentence, without its full stop; empty without output. */
-  get lastWords(): string {
+  /** The last line as the end of a sentence: `: …`, without its full stop. Empty without output. */
+  get lastLine(): string {
     return this.#last === "" ? "" : `: ${this.#last.replace(/\.$/, "")}`;
   }
 

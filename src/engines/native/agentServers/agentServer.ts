@@ -222,14 +222,14 @@ class Connection {
   }
 }
 
-function reasonOf(error: unknown, { lostBecause, lastWords }: ServerLink["transport"]): string {
+function reasonOf(error: unknown, { lostBecause, lastLine }: ServerLink["transport"]): string {
   const code = fieldOf(error, "code");
   const status = fieldOf(error, "status");
   // A number is the server's own error code; the official client's codes are words.
   if (typeof code === "number") return `Mcp error: ${code}: ${describe(error)}${dataOf(error)}`;
   if (typeof status === "number") return `HTTP ${status}: ${describe(error)}`;
   if (code !== CLOSED || lostBecause === undefined) return describe(error);
-  return `connection closed: ${lostBecause}${lastWords === undefined ? "" : `: ${lastWords}`}`;
+  return `connection closed: ${lostBecause}${lastLine === undefined ? "" : `: ${lastLine}`}`;
 }
 
 /** The `data` of the server's error, in Codex's format. */

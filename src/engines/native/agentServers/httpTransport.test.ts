@@ -203,5 +203,5 @@ it("closing does not wait for a server that does not answer", async () => {
   const servers = openServers([httpServer("web", web.url)]);
   await callNamed(servers, "mcp__web__greet");
   await expect(servers.close()).resolves.toBeUndefined();
-  expect(await eventually("the farewell", () => web.requests.find((request) => request === "DELETE /mcp"))).toBeDefined();
+  expect(await eventually("the end of the session", () => web.requests.find((request) => request === "DELETE /mcp"))).toBeDefined();
 });

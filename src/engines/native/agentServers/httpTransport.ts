@@ -13,7 +13,7 @@ import { sendRequest } from "../model/responses.js";
 import { LONGEST_MESSAGE } from "./programTransport.js";
 
 /** How long the request that ends the session may take. */
-const FAREWELL_MS = 300;
+const TERMINATION_MS = 300;
 
 type RequestId = string | number;
 
@@ -45,7 +45,7 @@ export class HttpTransport implements Transport {
   }
 
   /** HTTP carries only messages, no stderr. */
-  readonly lastWords = undefined;
+  readonly lastLine = undefined;
 
   get sessionId(): string | undefined {
     return this.#inner.sessionId;
@@ -77,8 +77,8 @@ export class HttpTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#lostBecause ??= "it was closed";
-    const farewell = this.#inner.terminateSession().catch(NO_FAREWELL);
-    await endsWithin(FAREWELL_MS, farewell);
+    const terminated = this.#inner.terminateSession().catch(ignore);
+    await endsWithin(TERMINATION_MS, terminated);
     await this.#inner.close();
     this.onclose?.();
   }
@@ -91,7 +91,8 @@ export class HttpTransport implements Transport {
 }
 
 /** The server may already be gone, and sessions expire anyway. */
-const NO_FAREWELL = () => {};
+/** A server may refuse to end its session. */
+const ignore = () => {};
 
 function isAnswer(message: JSONRPCMessage): message is Extract<JSONRPCMessage, { id: RequestId }> & { method?: never } {
   return "id" in message && message.id !== undefined && !("method" in message);

@@ -12,7 +12,7 @@ import { deferred, endsWithin, valueWithin } from "../../../lib/promises.js";
 /** The longest accepted message of a server, in characters. Messages may contain images; a server that sends more is disconnected. */
 export const LONGEST_MESSAGE = 16 * 1024 * 1024;
 /** How long a server may take to exit after its input was closed. */
-const FAREWELL_MS = 300;
+const EXIT_MS = 300;
 /** Time to read output written just before the end; a child process may hold the pipe open for ever. */
 const DRAIN_MS = 200;
 /** How much of its stderr is kept to explain why it ended. */
@@ -43,7 +43,7 @@ export class ProgramTransport implements Transport {
 
   constructor(program: Talking) {
     this.#program = program;
-    for (const stream of [program.stdin, program.stdout, program.stderr]) stream.on("error", ITS_END_TELLS);
+    for (const stream of [program.stdin, program.stdout, program.stderr]) stream.on("error", ignore);
     program.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-KEPT_STDERR);
     });
@@ -57,7 +57,7 @@ export class ProgramTransport implements Transport {
   }
 
   /** The last line of its stderr, if any. */
-  get lastWords(): string | undefined {
+  get lastLine(): string | undefined {
     return this.#stderr.trim().split("\n").at(-1)?.trim() || undefined;
   }
 
@@ -112,7 +112,7 @@ export class ProgramTransport implements Transport {
       this.#lose(howItEnded(code ?? (await valueWithin(0, exitCode, undefined))));
     }
     stdin.end();
-    if (!(await endsWithin(FAREWELL_MS, exitCode))) await killTree(this.#program);
+    if (!(await endsWithin(EXIT_MS, exitCode))) await killTree(this.#program);
     const everythingIsGone = await endStragglers(this.#program);
     this.#program.close({ everythingIsGone });
     this.#program.release();
@@ -120,7 +120,8 @@ export class ProgramTransport implements Transport {
   }
 }
 
-const ITS_END_TELLS = () => {};
+/** Errors of the streams are not reported, because the end of the program is. */
+const ignore = () => {};
 
 function written(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
