@@ -2,7 +2,7 @@ import { DeltaMeter } from "./deltaMeter.js";
 import { isRecord, LineRpc } from "./lineRpc.js";
 import { type OpenSession, START_DEADLINE_MS, TURN_DEADLINE_MS, type TurnRequest } from "./session.js";
 
-/** An MCP client, as those of `codex mcp-server`. */
+/** An MCP client on stdio, like the clients of `codex mcp-server`. */
 export const openMcpSession: OpenSession = async (server, workspace) => {
   const deltas = new DeltaMeter();
   const rpc = new LineRpc(server, (method, { msg }) => {

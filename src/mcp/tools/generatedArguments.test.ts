@@ -13,8 +13,8 @@ import { INJECTED_ARGUMENTS, isInjected } from "./injectedArguments.js";
 import { toolsOf } from "./sets.js";
 import type { ArgumentSchema, InputSchema, ToolDeclaration } from "./tool.js";
 
-// Every tool with arguments that nobody thought of, right ones and wrong ones, on the real agent with the scripted model. What is checked is what a
-// program relies on that knows the published schemas and nothing else.
+// Calls every tool with generated arguments, valid and invalid ones, on the real agent with the scripted model. Checks what a program relies on that
+// knows only the published schemas.
 
 type Json = Readonly<Record<string, unknown>>;
 
