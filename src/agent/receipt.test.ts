@@ -56,6 +56,13 @@ it("counts commands, and keeps the last of those that failed", () => {
   expect([run, failed, failures.map(({ exitCode }) => exitCode)]).toEqual([7, 6, [2, 3, 4, 5, 6]]);
 });
 
+it("the end of a command that an earlier turn began is not counted", () => {
+  const began: ThreadEvent = { type: "commandStarted", callId: "c", command: ["x"], cwd: "/", parsed: [] };
+  const ended = { ...command(-1), ofTurn: turnIdOf("2") } as ThreadEvent;
+  expect(told(ended).commands).toMatchObject({ run: 0, failed: 0 });
+  expect(told(began, ended).commands).toMatchObject({ run: 1, failed: 1 });
+});
+
 it("a command that a policy refused did not run, and one that goes on has not failed", () => {
   const call = { callId: "c", command: ["x"], cwd: "/", parsed: [] };
   const outcome = { stdout: "", stderr: "", aggregatedOutput: "rejected", formattedOutput: "", exitCode: -1, durationMs: 0 };

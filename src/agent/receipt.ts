@@ -193,7 +193,9 @@ export class ReceiptCollector {
   #noteCommand(event: Extract<ThreadEvent, { type: "commandEnded" }>): void {
     const { callId, command, exitCode, aggregatedOutput, lacksSandbox, declined, stillRuns } = event;
     if (stillRuns) return;
-    this.#runningCommands.delete(callId);
+    const beganHere = this.#runningCommands.delete(callId);
+    // The end of a command of an earlier turn. The result of that turn told of it.
+    if (event.ofTurn !== undefined && !beganHere) return;
     if (lacksSandbox) {
       this.#lacksSandbox = true;
       return;

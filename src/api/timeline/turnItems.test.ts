@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { newThreadId } from "../../lib/ids.js";
+import { newThreadId, turnIdOf } from "../../lib/ids.js";
 import { TurnItems } from "./turnItems.js";
 
 const REJECTED = "exec command rejected by user";
@@ -15,4 +15,14 @@ it.each([
   const output = { stdout: REJECTED, stderr: "", aggregatedOutput: REJECTED, formattedOutput: REJECTED };
   items.take({ type: "commandEnded", ...call, ...output, exitCode, durationMs: 0 });
   expect(items.items).toMatchObject([{ type: "command", status }]);
+});
+
+it("output and the end of a command that an earlier turn began are not items of this one", () => {
+  const items = new TurnItems({ threadId: newThreadId(), turnId: "t", ranMs: () => undefined });
+  const call = { callId: "c", command: ["x"], cwd: "/", parsed: [] } as const;
+  const output = { stdout: "late", stderr: "", aggregatedOutput: "late", formattedOutput: "late" };
+  const ofTurn = turnIdOf("2");
+  items.take({ type: "commandOutput", callId: "c", stream: "stdout", bytes: Buffer.from("late"), ofTurn });
+  items.take({ type: "commandEnded", ...call, ...output, exitCode: -1, durationMs: 0, ofTurn });
+  expect(items.items).toEqual([]);
 });

@@ -65,6 +65,7 @@ export class TurnItems {
   /** The API events for a turn's event; none for most of the content for the model only. `at` is the time of the event. */
   take(event: ThreadEvent, at = Date.now()): readonly TurnApiEvent[] {
     this.#usage.observe(event);
+    if ("ofTurn" in event && !this.#items.has(event.callId)) return [];
     switch (event.type) {
       case "threadConfigured":
       case "turnContext":

@@ -304,7 +304,7 @@ describe("an answer", () => {
     });
     const stream = clientFor({ baseUrl: server.origin }).stream({ body: SMALL_BODY }, new AbortController().signal);
     const { value } = await stream.next();
-    expect(value?.map(({ type }) => type)).toEqual(["accepted", "textDelta", "completed"]);
+    expect((value ?? []).map(({ type }: ModelEvent) => type)).toEqual(["accepted", "textDelta", "completed"]);
     expect((await stream.next()).done).toBe(true);
   });
 

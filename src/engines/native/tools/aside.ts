@@ -10,7 +10,7 @@ export class Aside {
   #wake: (() => void) | undefined;
 
   put(event: ThreadEvent): void {
-    if (this.#held.length >= MOST_HELD) return;
+    if (this.#held.length >= MOST_HELD && event.type !== "commandEnded") return;
     this.#held.push(event);
     this.#wake?.();
   }
