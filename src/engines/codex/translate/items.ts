@@ -167,7 +167,7 @@ interface Ignored {
   readonly ignored: string;
 }
 
-/** Every kind of item of app-server 0.166.0. */
+/** Every kind of item of app-server 0.169.0. */
 export const ITEM_KINDS: ReadonlyMap<string, ItemKind | Ignored> = new Map<string, ItemKind | Ignored>([
   ["userMessage", userMessage],
   ["agentMessage", agentMessage],

@@ -141,7 +141,7 @@ describe("the start of MCP servers", () => {
   });
 });
 
-/** The list in the schema of app-server 0.166.0. */
+/** The list in the schema of app-server 0.169.0. */
 const LISTED = `
 account/gatewayOAuth/changed account/login/completed account/rateLimits/updated account/updated app/list/updated
 autoApprovalReview/strictReviewRequired command/exec/outputDelta configWarning deprecationNotice error

@@ -137,7 +137,7 @@ const ACCOUNT = { ignored: "about the login, which no turn waits for" };
 const APP = { ignored: "about the app-server's own user interface" };
 const VOICE = { ignored: "voice is not offered" };
 
-/** Every notification of app-server 0.166.0: its translation, or the reason why it is not shown. */
+/** Every notification of app-server 0.169.0: its translation, or the reason why it is not shown. */
 export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map<string, Translation | Ignored>([
   ["turn/started", () => []],
   ["turn/completed", turnCompleted],

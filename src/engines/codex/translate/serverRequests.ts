@@ -168,7 +168,7 @@ interface Refused {
 
 const OLD = { refused: "only threads of the older protocol ask this way" };
 
-/** Every request of app-server 0.166.0: the question it becomes, or the reason for refusing it. */
+/** Every request of app-server 0.169.0: the question it becomes, or the reason for refusing it. */
 export const SERVER_REQUESTS: ReadonlyMap<string, QuestionKind | Refused> = new Map<string, QuestionKind | Refused>([
   ["item/commandExecution/requestApproval", commandQuestion],
   ["item/fileChange/requestApproval", patchQuestion],
