@@ -1,10 +1,6 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import type { Node, Parser, Tree } from "web-tree-sitter";
-import { tuneForGrammar } from "../../../platform/v8.js";
+import type { Node } from "web-tree-sitter";
+import { type BashGrammar, openGrammar } from "./grammar.js";
 import { type HeredocPatch, mentionedCommands, PATCH_PROGRAMS, type PlainCommand, patchHeredoc, plainCommands } from "./syntaxTree.js";
 import { anyShellScript, runsScripts, shellScript } from "./words.js";
 
@@ -85,48 +81,51 @@ export async function openBashReader(argv: readonly string[]): Promise<BashReade
   return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : (await openBashParser()).forCall();
 }
 
-let opened: Promise<BashParser> | undefined;
-
-/** Loading the grammar takes about 50 ms, so it is loaded once, for the first script that needs it. */
-export function openBashParser(): Promise<BashParser> {
-  opened ??= loadGrammar().catch((error: unknown) => {
-    opened = undefined;
-    throw error;
-  });
-  return opened;
+/** Reads any script. Loads the grammar where that has not happened yet. */
+export async function openBashParser(): Promise<BashParser> {
+  return new BashParser(await openGrammar());
 }
 
-async function loadGrammar(): Promise<BashParser> {
-  tuneForGrammar();
-  const { Language, Parser } = await import("web-tree-sitter");
-  await Parser.init({ wasmBinary: await readWasm("web-tree-sitter.wasm") });
-  const grammar = await Language.load(await readWasm("tree-sitter-bash.wasm"));
-  return new BashParser(new Parser().setLanguage(grammar));
+/** What the checks of one call share: a call may hold many scripts, and each is looked at several times. */
+class CallBudget {
+  #leftMs = PARSE_BUDGET_MS;
+  readonly #answers = new Map<string, Answers>();
+
+  answersTo(script: string): Answers {
+    const known = this.#answers.get(script) ?? {};
+    this.#answers.set(script, known);
+    return known;
+  }
+
+  /** Until when a script may be parsed; undefined when no time is left. */
+  deadlineFor(script: string): number | undefined {
+    return this.#leftMs <= 0 && script.length > SHORT_SCRIPT ? undefined : performance.now() + this.#leftMs;
+  }
+
+  spend(ms: number): void {
+    this.#leftMs -= ms;
+  }
 }
 
-/** The time that is left for the scripts of one call. */
-interface CallTime {
-  leftMs: number;
-  /** Scripts that could not be parsed: no later check of the call tries again. */
-  readonly unread: Set<string>;
+/** What is known of a script; a script that could not be read is not tried again. */
+interface Answers {
+  isUnread?: true;
+  plain?: { readonly commands: PlainCommand[] | undefined };
+  mentioned?: (readonly string[])[] | undefined;
 }
 
 export class BashParser implements BashReader {
-  readonly #grammar: Parser;
-  readonly #time: CallTime | undefined;
+  readonly #grammar: BashGrammar;
+  readonly #budget: CallBudget | undefined;
 
-  /** The last trees, shared by all calls: several checks parse the same script, as written and with its lines joined. */
-  readonly #parsed: { readonly script: string; readonly tree: Tree }[];
-
-  constructor(grammar: Parser, parsed: { readonly script: string; readonly tree: Tree }[] = [], time?: CallTime) {
+  constructor(grammar: BashGrammar, budget?: CallBudget) {
     this.#grammar = grammar;
-    this.#parsed = parsed;
-    this.#time = time;
+    this.#budget = budget;
   }
 
   /** A reader for one call, whose scripts share one time limit. With a limit for each script, a call of many scripts could take a minute. */
   forCall(): BashParser {
-    return new BashParser(this.#grammar, this.#parsed, { leftMs: PARSE_BUDGET_MS, unread: new Set() });
+    return new BashParser(this.#grammar, new CallBudget());
   }
 
   canRead(script: string): boolean {
@@ -134,61 +133,41 @@ export class BashParser implements BashReader {
   }
 
   plainCommands(script: string): PlainCommand[] | undefined {
-    return this.#read(script, (root) => plainCommands(root, script));
+    const known = this.#budget?.answersTo(script) ?? {};
+    known.plain ??= { commands: this.#read(script, (root) => plainCommands(root, script)) };
+    return known.plain.commands;
   }
 
   mentionedCommands(script: string): (readonly string[])[] {
     // In bash, a word continues after a backslash at the end of a line; in the grammar, a new word begins.
     const joined = script.replaceAll("\\\n", "");
-    const found = this.#read(script, mentionedCommands);
+    const found = this.#mentionedIn(script);
     if (found === undefined || joined === script) return found ?? [];
-    return [...found, ...(this.#read(joined, mentionedCommands) ?? [["bash", "-c", joined]])];
+    return [...found, ...(this.#mentionedIn(joined) ?? [["bash", "-c", joined]])];
   }
 
   patchHeredoc(script: string): HeredocPatch | undefined {
     return this.#read(script, (root) => patchHeredoc(root, script));
   }
 
+  #mentionedIn(script: string): (readonly string[])[] | undefined {
+    const known = this.#budget?.answersTo(script) ?? {};
+    known.mentioned ??= this.#read(script, mentionedCommands);
+    return known.mentioned;
+  }
+
   #read<Answer>(script: string, answer: (root: Node) => Answer): Answer | undefined {
     if (script.length > MAX_SCRIPT_CHARS) return undefined;
-    const tree = this.#treeOf(script);
-    return tree ? answer(tree.rootNode) : undefined;
-  }
-
-  #treeOf(script: string): Tree | null {
-    const known = this.#parsed.find((each) => each.script === script);
-    if (known) return known.tree;
-    const time = this.#time;
-    if (time && (time.unread.has(script) || (time.leftMs <= 0 && script.length > SHORT_SCRIPT))) return null;
+    const known = this.#budget?.answersTo(script);
+    const deadline = this.#budget ? this.#budget.deadlineFor(script) : performance.now() + PARSE_BUDGET_MS;
+    if (known?.isUnread) return undefined;
+    if (deadline === undefined && !this.#grammar.hasParsed(script)) return undefined;
     const startedAt = performance.now();
-    const deadline = startedAt + (time?.leftMs ?? PARSE_BUDGET_MS);
-    const tree = this.#grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
-    if (time) time.leftMs -= performance.now() - startedAt;
-    if (!tree) {
-      this.#grammar.reset();
-      time?.unread.add(script);
-      return null;
-    }
-    this.#parsed.push({ script, tree });
-    // Answers are computed at once, so no tree in use is freed.
-    if (this.#parsed.length > 2) this.#parsed.shift()?.tree.delete();
-    return tree;
+    const read = this.#grammar.read(script, { deadline: deadline ?? startedAt, answer });
+    this.#budget?.spend(read.parseMs);
+    if (read.isUnread && known) known.isUnread = true;
+    return read.answer;
   }
-}
-
-/** The package that contains each file, for running from the source tree. The build copies both beside the bundle. */
-const PACKAGE_OF = {
-  "web-tree-sitter.wasm": "web-tree-sitter",
-  "tree-sitter-bash.wasm": "tree-sitter-bash",
-} as const;
-
-function readWasm(name: keyof typeof PACKAGE_OF): Promise<Buffer> {
-  return readFile(besideTheBundle(name) ?? createRequire(import.meta.url).resolve(`${PACKAGE_OF[name]}/${name}`));
-}
-
-// This code is bundled into `dist/main.js` or `dist/chunks/…`; the files are in `dist/`.
-function besideTheBundle(name: string): string | undefined {
-  return [`./${name}`, `../${name}`].map((file) => fileURLToPath(new URL(file, import.meta.url))).find((file) => existsSync(file));
 }
 
 export type PatchCall =

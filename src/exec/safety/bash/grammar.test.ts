@@ -1,0 +1,42 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+import { openGrammar } from "./grammar.js";
+import { openBashReader } from "./reader.js";
+
+function readerOf(script: string) {
+  return openBashReader(["bash", "-c", script]);
+}
+
+/** Bash would wait for the rest of such a script. Without a limit, the grammar takes two gigabytes and cannot be used again. */
+it("a script that exhausts the memory of the grammar is not read, and the next call reads with a new one", async () => {
+  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
+  onTestFinished(() => clock.mockRestore());
+  const other = await readerOf("ls\nls");
+  const before = await openGrammar();
+  const endless = "ls|".repeat(20_000);
+  const call = await readerOf(endless);
+  expect([call.canRead(endless), call.canRead("ls &&"), call.mentionedCommands(endless)]).toEqual([false, false, []]);
+  expect(other.plainCommands("ls && pwd")).toBeUndefined();
+  expect(await openGrammar()).not.toBe(before);
+  const next = await readerOf("ls && pwd");
+  expect(next.plainCommands("ls && pwd")?.map(({ words }) => words)).toEqual([["ls"], ["pwd"]]);
+});
+
+it("a script of very many parts is not read", async () => {
+  const script = "ls\n".repeat(60_000);
+  const call = await readerOf(script);
+  expect([call.canRead(script), call.plainCommands(script), call.mentionedCommands(script)]).toEqual([false, undefined, []]);
+});
+
+it("where the time is up, a script is not taken for its beginning", async () => {
+  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
+  onTestFinished(() => clock.mockRestore());
+  const script = `ls ${"a".repeat(30)}\n`.repeat(1_000);
+  expect((await readerOf(script)).canRead(script)).toBe(true);
+  // Its words are read at any time.
+  clock.mockReturnValue(10_000);
+  expect((await readerOf(script)).plainCommands(script)?.at(-1)?.words).toEqual(["ls", "a".repeat(30)]);
+  let now = 0;
+  clock.mockImplementation(() => (now += 100));
+  const later = `${script}rm -rf x`;
+  expect((await readerOf(later)).canRead(later)).toBe(false);
+});

@@ -1,0 +1,163 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { Node, Parser, Tree } from "web-tree-sitter";
+import { tuneForGrammar } from "../../../platform/v8.js";
+
+type Library = typeof import("web-tree-sitter");
+
+// The parts that the types of Node lack.
+declare global {
+  namespace WebAssembly {
+    class Memory {
+      constructor(size: { readonly initial: number; readonly maximum: number });
+      readonly buffer: ArrayBuffer;
+    }
+    class RuntimeError extends Error {}
+  }
+}
+
+const PAGE_BYTES = 64 * 1024;
+const MEMORY = { initial: (32 * 1024 * 1024) / PAGE_BYTES, maximum: (256 * 1024 * 1024) / PAGE_BYTES };
+/** Such memory is never given back: a grammar that has grown beyond this is replaced. */
+const WORN_BYTES = 128 * 1024 * 1024;
+
+/** Each part of a script takes some microseconds whenever the tree is walked; a script with more parts counts as unreadable. */
+const MOST_NODES = 50_000;
+
+interface Reading<Answer> {
+  readonly answer: Answer | undefined;
+  /** It takes too long, has too many parts or needs too much memory. */
+  readonly isUnread: boolean;
+  readonly parseMs: number;
+}
+
+interface ParsedScript {
+  readonly script: string;
+  readonly tree: Tree;
+}
+
+/** The bash grammar: WebAssembly with a memory of its own. */
+export class BashGrammar {
+  readonly #parser: Parser;
+  readonly #memory: WebAssembly.Memory;
+  /** Several checks parse the same script, as written and with its lines joined. All calls share these trees. */
+  #parsed: ParsedScript[] = [];
+  #hasFailed = false;
+
+  constructor(parser: Parser, memory: WebAssembly.Memory) {
+    this.#parser = parser;
+    this.#memory = memory;
+  }
+
+  /** It cannot be used any more, or should not be used for further calls. */
+  get isSpent(): boolean {
+    return this.#hasFailed || this.#memory.buffer.byteLength > WORN_BYTES;
+  }
+
+  hasParsed(script: string): boolean {
+    return this.#parsed.some((each) => each.script === script);
+  }
+
+  /** The answer is computed at once, so no tree in use is freed. */
+  read<Answer>(
+    script: string,
+    { deadline, answer }: { readonly deadline: number; readonly answer: (root: Node) => Answer },
+  ): Reading<Answer> {
+    const startedAt = performance.now();
+    let parseMs = 0;
+    const unread = () => ({ answer: undefined, isUnread: true, parseMs });
+    if (this.#hasFailed) return unread();
+    try {
+      const tree = this.#treeOf(script, deadline);
+      parseMs = performance.now() - startedAt;
+      if (!tree || tree.rootNode.descendantCount > MOST_NODES) return unread();
+      return { answer: answer(tree.rootNode), isUnread: false, parseMs };
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      // Where the memory ended in the middle of its work, nothing that it reads can be relied on.
+      this.#hasFailed = true;
+      this.#parsed = [];
+      parseMs = performance.now() - startedAt;
+      return unread();
+    }
+  }
+
+  #treeOf(script: string, deadline: number): Tree | null {
+    const known = this.#parsed.find((each) => each.script === script);
+    if (known) return known.tree;
+    let isLate = false;
+    let isParsing = true;
+    const checkTime = () => (isLate ||= performance.now() > deadline);
+    // The progress is reported after every hundred steps, and each may look at all of the rest: without any, they are short. The tree takes
+    // the texts of its nodes from the same function.
+    const textFrom = (index: number) => (isParsing && checkTime() ? "" : script.slice(index));
+    const tree = this.#parser.parse(textFrom, null, { progressCallback: checkTime });
+    isParsing = false;
+    if (!tree || isLate) {
+      tree?.delete();
+      this.#parser.reset();
+      return null;
+    }
+    this.#parsed.push({ script, tree });
+    if (this.#parsed.length > 2) this.#parsed.shift()?.tree.delete();
+    return tree;
+  }
+}
+
+/** Its memory or its stack is exhausted. */
+function isFailure(error: unknown): boolean {
+  return error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+}
+
+let opened: Promise<BashGrammar> | undefined;
+let isFirst = true;
+
+/** Loading the grammar takes about 50 ms, so it is loaded once, for the first script that needs it, and again after a script exhausted it. */
+export async function openGrammar(): Promise<BashGrammar> {
+  for (;;) {
+    opened ??= loadGrammar();
+    const loading = opened;
+    const grammar = await loading.catch((error: unknown) => {
+      if (opened === loading) opened = undefined;
+      throw error;
+    });
+    if (!grammar.isSpent) return grammar;
+    if (opened === loading) opened = undefined;
+  }
+}
+
+async function loadGrammar(): Promise<BashGrammar> {
+  tuneForGrammar();
+  const { Language, Parser } = isFirst ? await import("web-tree-sitter") : freshLibrary();
+  isFirst = false;
+  const memory = new WebAssembly.Memory(MEMORY);
+  const silent = { print: () => {}, printErr: () => {} };
+  await Parser.init({ ...silent, wasmMemory: memory, wasmBinary: await readWasm("web-tree-sitter.wasm") });
+  const grammar = await Language.load(await readWasm("tree-sitter-bash.wasm"));
+  return new BashGrammar(new Parser().setLanguage(grammar), memory);
+}
+
+/** The package keeps the first memory that it gets, so another one needs another copy of the package. */
+function freshLibrary(): Library {
+  const load = createRequire(import.meta.url);
+  const file = besideTheBundle("web-tree-sitter.js") ?? load.resolve("web-tree-sitter");
+  delete load.cache[file];
+  return load(file) as Library;
+}
+
+/** The package that contains each file, for running from the source tree. The build copies both beside the bundle. */
+const PACKAGE_OF = {
+  "web-tree-sitter.wasm": "web-tree-sitter",
+  "tree-sitter-bash.wasm": "tree-sitter-bash",
+} as const;
+
+function readWasm(name: keyof typeof PACKAGE_OF): Promise<Buffer> {
+  return readFile(besideTheBundle(name) ?? createRequire(import.meta.url).resolve(`${PACKAGE_OF[name]}/${name}`));
+}
+
+// This code is bundled into `dist/main.js` or `dist/chunks/…`; the files are in `dist/`.
+function besideTheBundle(name: string): string | undefined {
+  return [`./${name}`, `../${name}`].map((file) => fileURLToPath(new URL(file, import.meta.url))).find((file) => existsSync(file));
+}
