@@ -103,14 +103,14 @@ const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 const MAX_NESTING = 5;
 /** Each script is parsed, and scripts that quote each other would never end. */
 const MOST_SCRIPTS = 50;
-/** The most words of one wrapper that are tried as the beginning of its command. */
+/** The most words of one wrapper that are tried as the beginning of its command, and the most actions of one `find`. */
 const MOST_BEGINNINGS = 64;
 /** The most words of each beginning: the work grows with the product of both numbers. */
 const MOST_WORDS = 1_000;
 /** In characters. The kernel accepts far less in one argument. */
 const LONGEST_COMMAND = 1024 * 1024;
-/** In characters, of all commands that are found in a call. */
-const MOST_CHARACTERS = 8 * LONGEST_COMMAND;
+/** In characters, of all commands that are found in a call, with the call itself. */
+const MOST_CHARACTERS = 2 * LONGEST_COMMAND;
 
 export interface Search {
   /** Commands to skip, with everything inside them. */
@@ -216,11 +216,13 @@ function isAssignment(word: string): boolean {
   return /^\w+=/.test(word);
 }
 
-function actionsOfFind(args: readonly string[]): string[][] {
-  return args.flatMap((word, at) => {
-    if (!FIND_ACTIONS.has(word)) return [];
-    const rest = args.slice(at + 1);
+function actionsOfFind(args: readonly string[]): (readonly string[])[] {
+  const starts = args.flatMap((word, at) => (FIND_ACTIONS.has(word) ? [at + 1] : []));
+  const actions = starts.slice(0, MOST_BEGINNINGS).map((start) => {
+    const rest = args.slice(start, start + MOST_WORDS);
     const end = rest.findIndex((each) => each === ";" || each === "+");
-    return [end < 0 ? rest : rest.slice(0, end)];
+    return end < 0 ? rest : rest.slice(0, end);
   });
+  const isCut = starts.length > MOST_BEGINNINGS || actions.some(({ length }) => length === MOST_WORDS);
+  return isCut ? [...actions, UNREAD_COMMANDS] : actions;
 }

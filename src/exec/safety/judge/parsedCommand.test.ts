@@ -130,3 +130,11 @@ it("without a shell the words themselves are shown", () => {
     [unknown("npm run 'a b'")],
   ]);
 });
+
+it.each([
+  ["thousands of commands", "cat a\ncat b\n".repeat(1_000)],
+  ["a folder that grows too long for a path", `${`cd ${"a".repeat(50)}\n`.repeat(100)}cat a\ncat b`],
+  ["a folder that is too long for a path", `cd ${"a".repeat(5_000)}\ncat a\ncat b`],
+])("a script with %s is shown as a whole", (_, script) => {
+  expect(parsedCommand(["bash", "-c", script], parser)).toEqual([unknown(script)]);
+});

@@ -10,7 +10,8 @@ export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] 
   const script = shellScript(argv);
   if (script === undefined) return [classify(argv, { cmd: shellQuote(argv), cwd: "" })];
   const commands = parser.plainCommands(script)?.map((command) => command.words) ?? [];
-  const steps = stepsOf(withoutNoise(commands));
+  const steps = commands.length > MOST_COMMANDS ? undefined : stepsOf(withoutNoise(commands));
+  if (!steps) return [{ type: "unknown", cmd: script }];
   const [only] = steps;
   // A single command that only formats text is shown by its words alone.
   const onlyShapes = commands.length === 1 && only && isFormatter(only.words) && fileRead(only.words) === undefined;
@@ -46,14 +47,20 @@ interface Step {
   readonly cwd: string;
 }
 
-/** The commands, each with its folder; a `cd` followed by another command is not a step of its own. */
-function stepsOf(commands: readonly Words[]): Step[] {
+/** A script of more commands is shown as a whole. */
+const MOST_COMMANDS = 1_000;
+/** The kernel accepts no longer path. Each step in the folder repeats it. */
+const LONGEST_FOLDER = 4_096;
+
+/** The commands, each with its folder; a `cd` followed by another command is not a step of its own. Undefined where a folder is too long. */
+function stepsOf(commands: readonly Words[]): Step[] | undefined {
   const steps: Step[] = [];
   let cwd = "";
   for (const [at, words] of commands.entries()) {
     const folder = words[0] === "cd" && at < commands.length - 1 ? (operands(words.slice(1)).at(-1) ?? "") : undefined;
     if (folder === undefined) steps.push({ words, cwd });
     else cwd = path.posix.isAbsolute(folder) ? folder : path.posix.join(cwd, folder);
+    if (cwd.length > LONGEST_FOLDER) return undefined;
   }
   return steps;
 }
