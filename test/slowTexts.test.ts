@@ -6,6 +6,7 @@ import { withoutEndLines } from "../src/lib/endLines.js";
 import { gitSettings } from "../src/lib/files/gitConfig.js";
 import { isLikelySecret } from "../src/lib/likelySecret.js";
 import { oneLine } from "../src/lib/oneLine.js";
+import { JsonFault, placeAt, readPlaces } from "../src/lib/serdeJson.js";
 import { maskBySight } from "../src/observability/redact.js";
 import { findingsIn } from "../src/threads/reviewFindings.js";
 
@@ -36,6 +37,14 @@ it.each<[string, () => unknown, unknown]>([
   ["what could be many passwords in a row", () => maskBySight("basic+".repeat(MANY)).length, 6 * MANY],
   ["what could be many JWTs in a row", () => maskBySight("-eyj".repeat(MANY)).length, 4 * MANY],
   ["an address of many colons", () => isLikelySecret("PAGE", `a://${":".repeat(MANY)}`), false],
+  [
+    "a list under a long name",
+    () => {
+      const places = readPlaces(`{"${"k".repeat(MANY)}":[${"0,".repeat(MANY)}0]}`);
+      return places instanceof JsonFault ? places.message : placeAt(places, ["k".repeat(MANY), MANY])?.from;
+    },
+    3 * MANY + 5,
+  ],
   ["a text of many words", () => oneLine("a ".repeat(8 * MANY), 5), "a a …"],
 ])("%s is read in one pass", (_, read, expected) => {
   expect(read()).toEqual(expected);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { JsonFault, lineAndColumn, placeKey, readPlaces } from "./serdeJson.js";
+import { JsonFault, lineAndColumn, placeAt, readPlaces } from "./serdeJson.js";
 
 function faultOf(text: string): string {
   const read = readPlaces(text);
@@ -40,8 +40,8 @@ describe("readPlaces", () => {
   it("finds the start and the end of each value", () => {
     const read = readPlaces('{"plan":[{"step":"a"}]}');
     if (read instanceof JsonFault) throw new Error(read.message);
-    expect(read.values.get(placeKey(["plan", 0, "step"]))).toEqual({ from: 17, to: 20, keyTo: 16 });
-    expect(read.values.get(placeKey(["plan", 0]))).toEqual({ from: 9, to: 21, keyTo: 0 });
+    expect(placeAt(read, ["plan", 0, "step"])).toMatchObject({ from: 17, to: 20, keyTo: 16 });
+    expect(placeAt(read, ["plan", 0])).toMatchObject({ from: 9, to: 21, keyTo: 0 });
   });
 
   it("counts lines, and bytes within one", () => {

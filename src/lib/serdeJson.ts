@@ -8,22 +8,25 @@ export class JsonFault {
 
 /** The positions of the values in a JSON text. */
 export interface JsonPlaces {
-  /** Path (keys joined by NUL) → start and end of the value, and the end of its key. */
-  readonly values: ReadonlyMap<string, JsonPlace>;
+  readonly whole: JsonPlace;
   /** The keys that an object has twice. */
   readonly repeated: readonly { readonly path: readonly PropertyKey[]; readonly keyTo: number }[];
 }
 
+/** Start and end of a value, the end of its key, and the values in it. A key may be longer than all values, so none is repeated in a path. */
 interface JsonPlace {
   readonly from: number;
   readonly to: number;
   readonly keyTo: number;
+  readonly inner: ReadonlyMap<string, JsonPlace>;
 }
 
-/** The key of a value in `JsonPlaces`. */
-export function placeKey(path: readonly PropertyKey[]): string {
-  return path.map(String).join("\0");
+/** The position of one value; undefined where there is none. */
+export function placeAt({ whole }: JsonPlaces, path: readonly PropertyKey[]): JsonPlace | undefined {
+  return path.reduce<JsonPlace | undefined>((place, key) => place?.inner.get(String(key)), whole);
 }
+
+const NOTHING_INSIDE: ReadonlyMap<string, JsonPlace> = new Map();
 
 /** Parses a JSON text as serde_json does, to reproduce its error messages: models get to see them. */
 export function readPlaces(text: string): JsonPlaces | JsonFault {
@@ -48,7 +51,6 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 class PlaceReader {
   readonly #text: string;
-  readonly #values = new Map<string, JsonPlace>();
   readonly #repeated: { readonly path: readonly PropertyKey[]; readonly keyTo: number }[] = [];
   #at = 0;
 
@@ -57,54 +59,59 @@ class PlaceReader {
   }
 
   read(): JsonPlaces {
-    this.#value([]);
+    const whole = this.#value([]);
     this.#blank();
     if (this.#at < this.#text.length) this.#fail("trailing characters");
-    return { values: this.#values, repeated: this.#repeated };
+    return { whole, repeated: this.#repeated };
   }
 
-  #value(path: readonly PropertyKey[], keyTo = 0): void {
+  #value(path: readonly PropertyKey[], keyTo = 0): JsonPlace {
     this.#blank();
+    let inner = NOTHING_INSIDE;
     if (path.length >= DEEPEST) this.#fail("recursion limit exceeded");
     const from = this.#at;
     const first = this.#text[this.#at];
     if (first === undefined) this.#end("value");
-    if (first === "{") this.#object(path);
-    else if (first === "[") this.#list(path);
+    if (first === "{") inner = this.#object(path);
+    else if (first === "[") inner = this.#list(path);
     else if (first === '"') this.#string();
     else if (first === "t") this.#word("true");
     else if (first === "f") this.#word("false");
     else if (first === "n") this.#word("null");
     else if (/[-\d]/.test(first)) this.#number();
     else this.#fail("expected value");
-    this.#values.set(placeKey(path), { from, to: this.#at, keyTo });
+    return { from, to: this.#at, keyTo, inner };
   }
 
-  #object(path: readonly PropertyKey[]): void {
+  #object(path: readonly PropertyKey[]): ReadonlyMap<string, JsonPlace> {
+    const inside = new Map<string, JsonPlace>();
     this.#at++;
     for (let isFirst = true; ; isFirst = false) {
       if (this.#peek("object") === "}") break;
       if (!isFirst) this.#separator("}", "object");
       if (this.#peek("object") !== '"') this.#fail(this.#text[this.#at] === "}" ? "trailing comma" : "key must be a string");
-      const inner = [...path, this.#string()];
+      const key = this.#string();
       const keyTo = this.#at;
-      if (this.#values.has(placeKey(inner))) this.#repeated.push({ path: inner, keyTo });
+      if (inside.has(key)) this.#repeated.push({ path: [...path, key], keyTo });
       if (this.#peek("object") !== ":") this.#fail("expected `:`");
       this.#at++;
-      this.#value(inner, keyTo);
+      inside.set(key, this.#value([...path, key], keyTo));
     }
     this.#at++;
+    return inside;
   }
 
-  #list(path: readonly PropertyKey[]): void {
+  #list(path: readonly PropertyKey[]): ReadonlyMap<string, JsonPlace> {
+    const inside = new Map<string, JsonPlace>();
     this.#at++;
     for (let index = 0; ; index++) {
       if (this.#peek("list") === "]") break;
       if (index > 0) this.#separator("]", "list");
       if (this.#peek("list") === "]") this.#fail("trailing comma");
-      this.#value([...path, index]);
+      inside.set(String(index), this.#value([...path, index]));
     }
     this.#at++;
+    return inside;
   }
 
   #separator(close: string, what: string): void {

@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import { alternatives, unexpected } from "../../../lib/complaints.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { JsonFault, lineAndColumn, placeKey, readPlaces } from "../../../lib/serdeJson.js";
+import { JsonFault, lineAndColumn, placeAt, readPlaces } from "../../../lib/serdeJson.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { RawItem } from "../../../threads/items.js";
@@ -92,7 +92,7 @@ function misreadByNode(args: string, struct: RecordedStruct | undefined): string
   const twice = places.repeated.find(({ path }) => path.length === 1 && struct.fields.includes(String(path[0])));
   if (twice) return `duplicate field \`${String(twice.path[0])}\` at ${lineAndColumn(args, twice.keyTo)}`;
   for (const field of struct.fields.filter((name) => WHOLE_NUMBERS[name] !== undefined)) {
-    const place = places.values.get(placeKey([field]));
+    const place = placeAt(places, [field]);
     const written = place ? args.slice(place.from, place.to) : "";
     if (place && (/^-?\d+(\.|[eE])/.test(written) || Number(written) >= 2 ** 64)) {
       const float = /[.eE]/.test(written) ? written.toLowerCase() : Number(written).toExponential().replace("+", "");
@@ -125,19 +125,19 @@ function recordedComplaint(
   if (places instanceof JsonFault) return complaint(issue, value);
   const given = givenAt(issue.path, value);
   const name = String(issue.path.at(-1) ?? "");
-  const around = places.values.get(placeKey(issue.path.slice(0, -1)));
+  const around = placeAt(places, issue.path.slice(0, -1));
   const at = (offset = args.length) => ` at ${lineAndColumn(args, offset)}`;
   const here = structAt(issue.path, struct);
   if (issue.code === "unrecognized_keys" && here) {
     const [unknown = ""] = issue.keys;
-    return `unknown field \`${unknown}\`, expected ${alternatives(here.fields)}${at(places.values.get(placeKey([...issue.path, unknown]))?.keyTo)}`;
+    return `unknown field \`${unknown}\`, expected ${alternatives(here.fields)}${at(placeAt(places, [...issue.path, unknown])?.keyTo)}`;
   }
   if (here && given !== undefined && issue.code === "invalid_type") {
-    const { to } = places.values.get(placeKey(issue.path)) ?? {};
+    const { to } = placeAt(places, issue.path) ?? {};
     return `${Array.isArray(given) ? tooShort(given, here) : `invalid type: ${unexpected(given)}, expected struct ${here.name}`}${at(to)}`;
   }
   if (given === undefined && name !== "") return `missing field \`${name}\`${at(around?.to)}`;
-  const place = places.values.get(placeKey(issue.path));
+  const place = placeAt(places, issue.path);
   // serde_json reports objects and lists at their start, other values at their end.
   const read = at(typeof given === "object" && given !== null ? place?.from : place?.to);
   if (issue.code === "invalid_value") {
