@@ -79,6 +79,8 @@ interface Tracked {
 /** The files changed by a turn's patches, as one diff in git's style between their content before and now. */
 export class TurnDiff {
   readonly #files = new Map<string, Tracked>();
+  /** The latest diff of each file: the turn's diff is asked for after each patch, and most files stay as they were. */
+  readonly #diffs = new Map<string, { readonly from: Side; readonly to: Side; readonly text: string }>();
   #isAsRecorded = false;
 
   /** Called before a plan is applied: from then on Codex 0.92.0 tracked its files, even if the patch was refused. */
@@ -124,10 +126,18 @@ export class TurnDiff {
       const from = source === undefined ? { path: target, content: file.first } : { path: source, content: this.#files.get(source)?.first };
       return [{ from: { ...from, path: nameOf(from.path) }, to: { path: nameOf(target), content: file.latest } }];
     });
-    const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map(fileDiff);
+    const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map((entry) => this.#diffOf(entry));
     const whole = diffs.join("");
     // Codex 0.92.0 ended each file's diff with a line break, even an empty diff if nothing preceded it.
     return (whole !== "" && this.#isAsRecorded && diffs[0] === "" ? "\n" : "") + whole || undefined;
+  }
+
+  #diffOf({ from, to }: { readonly from: Side; readonly to: Side }): string {
+    const known = this.#diffs.get(to.path);
+    if (known && isSame(known.from, from) && isSame(known.to, to)) return known.text;
+    const text = fileDiff({ from, to });
+    this.#diffs.set(to.path, { from, to, text });
+    return text;
   }
 
   /** Files in a git repository are named relative to its root, others by their absolute path. */
@@ -163,6 +173,10 @@ async function contentOf(
 interface Side {
   readonly path: string;
   readonly content: Buffer | undefined;
+}
+
+function isSame(one: Side, other: Side): boolean {
+  return one.path === other.path && one.content === other.content;
 }
 
 function fileDiff({ from, to }: { from: Side; to: Side }): string {

@@ -5,11 +5,14 @@
 export function changedRegions(before: readonly string[], after: readonly string[]): ChangedRegion[] {
   // Most texts differ in a few lines: only the part between the first and the last difference is compared.
   const rest = withoutCommonEnds({ a: before, b: after }, { oldStart: 0, oldEnd: before.length, newStart: 0, newEnd: after.length });
-  return merged(compare(numbered(before, after, rest), rest));
+  return merged(compare({ ...numbered(before, after, rest), budget: { steps: MOST_STEPS } }, rest));
 }
 
+/** For all parts together; what remains after that counts as replaced. */
+const MOST_STEPS = 20_000_000;
+
 /** Equal lines get equal numbers, so that each text is compared only once. Lines outside the region get none. */
-function numbered(before: readonly string[], after: readonly string[], region: ChangedRegion): NumberedLines {
+function numbered(before: readonly string[], after: readonly string[], region: ChangedRegion): Omit<NumberedLines, "budget"> {
   const numbers = new Map<string, number>();
   const numbersOf = (lines: readonly string[], start: number, end: number): Int32Array => {
     const result = new Int32Array(lines.length);
@@ -29,7 +32,7 @@ function compare(lines: NumberedLines, region: ChangedRegion): ChangedRegion[] {
   if (rest.oldStart === rest.oldEnd || rest.newStart === rest.newEnd) return gapsBetween([], rest);
   const matches = shortestEdit(lines, rest);
   if (matches !== undefined) return gapsBetween(matches, rest);
-  const cuts = uniqueMatches(lines, rest);
+  const cuts = lines.budget.steps > 0 ? uniqueMatches(lines, rest) : [];
   return cuts.length === 0 ? [rest] : gapsBetween(cuts, rest).flatMap((gap) => compare(lines, gap));
 }
 
@@ -71,6 +74,7 @@ function merged(regions: readonly ChangedRegion[]): ChangedRegion[] {
 interface NumberedLines {
   readonly a: Int32Array;
   readonly b: Int32Array;
+  readonly budget: { steps: number };
 }
 
 /** Lines `oldStart..oldEnd` of the old text became lines `newStart..newEnd` of the new one; ends are exclusive. */
@@ -90,25 +94,28 @@ interface Match {
 /** Up to this number of edits the shortest edit script is computed (Myers); time and memory grow with its square. */
 const MAX_EDITS = 1_000;
 
-/** Myers' greedy algorithm: the matched lines of a shortest edit script, or undefined when it needs more than MAX_EDITS. */
-function shortestEdit({ a, b }: NumberedLines, { oldStart, oldEnd, newStart, newEnd }: ChangedRegion): Match[] | undefined {
+/** Myers' greedy algorithm: the matched lines of a shortest edit script, or undefined when it needs more than MAX_EDITS, or the budget is spent. */
+function shortestEdit({ a, b, budget }: NumberedLines, { oldStart, oldEnd, newStart, newEnd }: ChangedRegion): Match[] | undefined {
   const width = oldEnd - oldStart;
   const height = newEnd - newStart;
   const limit = Math.min(width + height, MAX_EDITS);
   const reach = new Int32Array(2 * limit + 3);
   const center = limit + 1;
   const trace: Int32Array[] = [];
-  for (let edits = 0; edits <= limit; edits++) {
+  for (let edits = 0; edits <= limit && budget.steps > 0; edits++) {
+    budget.steps -= edits + 1;
     trace.push(reach.slice(center - edits - 1, center + edits + 2));
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const left = reach[center + diagonal - 1] ?? 0;
       const right = reach[center + diagonal + 1] ?? 0;
       let x = diagonal === -edits || (diagonal !== edits && left < right) ? right : left + 1;
+      const start = x;
       let y = x - diagonal;
       while (x < width && y < height && a[oldStart + x] === b[newStart + y]) {
         x++;
         y++;
       }
+      budget.steps -= x - start;
       reach[center + diagonal] = x;
       if (x >= width && y >= height) return walkBack(trace, { x, y, oldStart, newStart });
     }

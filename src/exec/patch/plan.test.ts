@@ -200,6 +200,22 @@ describe("a patch that does not fit the disk is refused", () => {
       ["*** Delete File: lines1", "*** Delete File: lines2"],
       "the files of this patch have more than 500000 lines together. Send smaller patches, or change such files with a command.",
     ],
+    [
+      "many sections for a file of many lines",
+      Array.from({ length: 3 }, () => ["*** Update File: lines1", "@@", "+x"]).flat(),
+      "this patch has too many sections for <WS>/lines1. Write its changes as one section.",
+    ],
+    [
+      "many sections for a large file",
+      [
+        "*** Update File: large1",
+        "*** Move to: moved",
+        "@@",
+        "+x",
+        ...Array.from({ length: 3 }, () => ["*** Update File: moved", "@@", "+x"]).flat(),
+      ],
+      "this patch has too many sections for <WS>/moved. Write its changes as one section.",
+    ],
     ["a name with a NUL", ["*** Add File: a\0b", "+x"], 'invalid path "a\\u0000b": file name contained an unexpected NUL byte'],
     ["lines that are not there", ["*** Update File: a.txt", "-x"], "Failed to find expected lines in <WS>/a.txt:\nx"],
     ["a context that is not there", ["*** Update File: a.txt", "@@ x", "-a"], "Failed to find context 'x' in <WS>/a.txt"],

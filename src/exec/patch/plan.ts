@@ -38,8 +38,8 @@ interface PlanOptions {
 export async function planPatch(patch: Patch, { cwd, mayRead, shownAsWritten }: PlanOptions): Promise<PatchPlan> {
   if (patch.operations.length === 0) throw new EmptyPatch();
   const planned = new PlannedFiles();
-  const read = readerOf(mayRead);
-  for (const operation of patch.operations) await planOperation(operation, { planned, cwd, read });
+  const planning: Planning = { planned, cwd, read: readerOf(mayRead), again: new Sum() };
+  for (const operation of patch.operations) await planOperation(operation, planning);
   const files = shownAsWritten ? planned.all().map(asWritten(cwd)) : planned.all();
   return { files, changes: changesOf(files), summary: summarise(patch) };
 }
@@ -50,16 +50,33 @@ function asWritten(cwd: string): (file: PlannedFile) => PlannedFile {
 }
 
 function readerOf(mayRead: MayRead): Planning["read"] {
-  let size = 0;
-  let lines = 0;
+  const sum = new Sum();
   return async (path) => {
     const { bytes } = await readFileAt(path, mayRead);
-    size += bytes.length;
-    if (size > LARGEST_PATCH_BYTES) throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
-    lines += countLines(bytes, { atMost: MOST_PATCH_LINES + 1 });
-    if (lines > MOST_PATCH_LINES) throw new PatchInvalid(TOO_MANY_LINES);
+    sum.add(bytes);
+    if (sum.isTooLarge) throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
+    if (sum.hasTooManyLines) throw new PatchInvalid(TOO_MANY_LINES);
     return bytes;
   };
+}
+
+/** What was read, counted up to the limits. */
+class Sum {
+  #size = 0;
+  #lines = 0;
+
+  add(content: Buffer | string): void {
+    this.#size += content.length;
+    if (!this.isTooLarge) this.#lines += countLines(content, { atMost: MOST_PATCH_LINES + 1 });
+  }
+
+  get isTooLarge(): boolean {
+    return this.#size > LARGEST_PATCH_BYTES;
+  }
+
+  get hasTooManyLines(): boolean {
+    return this.#lines > MOST_PATCH_LINES;
+  }
 }
 
 const TOO_MANY_LINES = `the files of this patch have more than ${MOST_PATCH_LINES} lines together. Send smaller patches, or change such files with a command.`;
@@ -68,6 +85,8 @@ interface Planning {
   readonly planned: PlannedFiles;
   readonly cwd: string;
   readonly read: (path: string) => Promise<Buffer>;
+  /** Files that further sections change: each section searches the whole file. */
+  readonly again: Sum;
 }
 
 async function planOperation(operation: FileOperation, planning: Planning): Promise<void> {
@@ -105,11 +124,15 @@ function absolute(written: string, cwd: string): string {
 
 /** The file's text at this point of the patch. */
 async function currentText({ path, shownAs }: Target, { attempt, planning }: { attempt: string; planning: Planning }): Promise<string> {
-  const { planned, read } = planning;
+  const { planned, read, again } = planning;
   try {
-    if (!planned.has(path)) planned.remember(path, { shownAs, before: await read(path) });
+    const isKnown = planned.has(path);
+    if (!isKnown) planned.remember(path, { shownAs, before: await read(path) });
     const content = planned.current(path);
     if (content === undefined) throw new PatchInvalid(`${attempt} ${path}: No such file or directory (os error 2)`);
+    if (isKnown) again.add(content);
+    if (again.isTooLarge || again.hasTooManyLines)
+      throw new PatchInvalid(`this patch has too many sections for ${path}. Write its changes as one section.`);
     return typeof content === "string" ? content : decodeText(content);
   } catch (error) {
     if (error instanceof PatchInvalid) throw error;

@@ -118,10 +118,11 @@ export function decodeText(bytes: Buffer): string {
   }
 }
 
-/** The number of line ends in these bytes, counted up to a limit. */
-export function countLines(bytes: Buffer, { atMost }: { readonly atMost: number }): number {
+/** The number of line ends, counted up to a limit. */
+export function countLines(content: Buffer | string, { atMost }: { readonly atMost: number }): number {
+  const next = (from: number) => (typeof content === "string" ? content.indexOf("\n", from) : content.indexOf(LINE_END, from));
   let count = 0;
-  for (let at = bytes.indexOf(LINE_END); at >= 0 && count < atMost; at = bytes.indexOf(LINE_END, at + 1)) count++;
+  for (let at = next(0); at >= 0 && count < atMost; at = next(at + 1)) count++;
   return count;
 }
 

@@ -64,6 +64,18 @@ describe("any two texts", () => {
     expect(unifiedDiff(before, after, { context: 3 }).length).toBe(2 * before.length + 600_000 + "@@ -1,300000 +1,300000 @@\n".length);
   });
 
+  it("that differ in hundreds of long parts are compared line by line up to a limit, and then part by part", () => {
+    const random = new SeededRandom(500);
+    const part = (n: number) => [`part ${n}`, ...Array.from({ length: 500 }, () => random.pick(["a", "b", "c", "d", "e", "f", "g", "h"]))];
+    const text = () => `${Array.from({ length: 300 }, (_, n) => part(n).join("\n")).join("\n")}\n`;
+    const [before, after] = [text(), text()];
+    const diff = unifiedDiff(before, after, { context: 0 });
+    expect(followed(before, diff)).toBe(after);
+    expect(/^@@ -\d(?:,\d+)? /.test(diff)).toBe(true);
+    const [, replaced] = /^@@ -\d+,(\d+) \+\d+,\d+ @@(?![\s\S]*^@@)/m.exec(diff) ?? [];
+    expect(Number(replaced)).toBeGreaterThan(400);
+  });
+
   it("that share only repeated lines are compared, too", () => {
     const before = Array.from({ length: 3_000 }, (_, n) => `${n % 7}\n`).join("");
     const after = Array.from({ length: 3_000 }, (_, n) => `${(n * n) % 11}\n`).join("");
