@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { readNaively, runPlainly } from "./standIn.js";
@@ -61,6 +62,32 @@ describeAttacks("a caller", [
       }
     },
     standIn: (ground) => readNaively(ground, path.join(ground.home, ".ssh/id_ed25519")),
+  },
+  {
+    name: "find out which folders exist where its commands may not look",
+    quick: true,
+    on: "port",
+    prepare: (ground) => {
+      furnishHome(ground);
+      symlinkSync(path.join(ground.home, ".ssh"), ground.inWorkspace("linked"));
+      symlinkSync(path.join(ground.home, "none"), ground.inWorkspace("dangling"));
+    },
+    attempt: async (ground, victim) => {
+      using alice = await victim.as("alice");
+      const answers: string[] = [];
+      for (const workdir of [`${ground.home}/.ssh`, `${ground.home}/none`, `${ground.home}/.netrc`, "linked", "dangling"]) {
+        const before = victim.model.requests.length;
+        await alice.turn(`!call shell ${JSON.stringify({ command: ["true"], workdir })}\n!say done`);
+        const told = victim.model.requests
+          .slice(before)
+          .flatMap(({ body }) => body.input.filter(({ type }) => type === "function_call_output"));
+        answers.push(JSON.stringify(valueAt(told.at(-1), "output")).replaceAll(path.resolve(ground.workspace, workdir), "FOLDER"));
+      }
+      if (!answers[0]?.includes("FOLDER")) throw new Error(`The folder was not looked for: ${answers[0]}`);
+      if (new Set(answers).size > 1) ground.see("the answers", "FOUND-IT");
+    },
+    gained: (ground) => (ground.saw("FOUND-IT") ? ["the names of hidden folders"] : []),
+    standIn: (ground) => runPlainly(ground, `[ -d '${ground.home}/.ssh' ] && ! [ -d '${ground.home}/none' ] && echo FOUND-IT`),
   },
   {
     name: "read what another caller's command left in /tmp",

@@ -5,7 +5,7 @@ import { endAllAtOnce, sweepLeftovers } from "../killTree.js";
 import type { Launch } from "../launch.js";
 import type { SandboxPolicy } from "../policies.js";
 import { confine, contain } from "./bubblewrap.js";
-import type { ConfinedCommand } from "./fileView.js";
+import { type ConfinedCommand, folderSeenFor } from "./fileView.js";
 import { launchPlainly, launchUnshared } from "./fullAccess.js";
 import type { CallerView, HiddenPlace } from "./hiddenPlaces.js";
 import { Placeholders } from "./placeholders.js";
@@ -97,7 +97,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       tidyUp();
     },
     wrap(argv, wrapOptions) {
-      assertRunnable({ ...wrapOptions, argv });
+      assertRunnable(
+        { ...wrapOptions, argv },
+        folderSeenFor({ hidden, ownPrograms, guarded: [], serverEnv, ...wrapOptions }, wrapOptions.cwd),
+      );
       const { policy, unlimited = false } = wrapOptions;
       const command = { ...wrapOptions, argv: unlimited ? argv : withResourceLimits(argv, limits) };
       const isFree = policy.type === "danger-full-access";
@@ -169,9 +172,10 @@ function launchFreely(command: ConfinedCommand, fullAccess: ProbedContainment): 
   }
 }
 
-function assertRunnable({ argv, cwd }: ConfinedCommand): void {
+/** `seen`: the working folder as the command will find it; undefined where it may not see it. */
+function assertRunnable({ argv, cwd }: ConfinedCommand, seen: string | undefined): void {
   if (!argv[0]) throw new ProgramNotStarted("the command", "it is empty");
-  const found = statsOf(cwd);
+  const found = seen === undefined ? undefined : statsOf(seen);
   if (!found?.isDirectory()) throw new WorkingFolderMissing(cwd, { isOther: found !== undefined });
 }
 

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { foldersBetween, followLinks, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import { SYSTEM_FOLDERS } from "../outside/outsidePrograms.js";
@@ -52,6 +53,28 @@ export function fileView(confinement: Confinement): FileView {
 export function mayReadFor(confinement: Confinement): (realPath: string) => boolean {
   const files = visibleFiles(confinement, rootsOf(confinement, []));
   return (realPath) => isVisible(files, realPath);
+}
+
+/**
+ * The path where a command finds its working folder, from outside its sandbox. A folder that it may not see counts as missing, whether it
+ * exists or not: the names of what is hidden could be found out otherwise.
+ */
+export function folderSeenFor(confinement: Confinement, cwd: string): string | undefined {
+  const { policy, workspace, caller } = confinement;
+  if (policy.type === "danger-full-access") return cwd;
+  const real = resolvedAsFarAsPossible(cwd);
+  if (real === workspace || GENERATED.some((folder) => isInside(real, folder)) || mayReadFor(confinement)(real)) return real;
+  return caller && isInside(real, TMP) ? inOwnTmp(real, caller.tmp()) : undefined;
+}
+
+const TMP = "/tmp";
+/** Every command has its own, and the names in ours say nothing. */
+const GENERATED = ["/dev", "/sys"];
+
+/** A link in a caller's own /tmp leads elsewhere for its commands than for us. */
+function inOwnTmp(file: string, tmp: string): string | undefined {
+  const real = resolvedAsFarAsPossible(path.join(tmp, path.relative(TMP, file)));
+  return isInside(real, tmp) ? real : undefined;
 }
 
 /** Whether a patch may write a file, by its real path. */

@@ -95,7 +95,7 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   const forbidden = patch && (await forbiddenByRules(request.argv, runtime));
   if (forbidden !== undefined) return { output: forbidden };
   if (patch) return yield* patchThroughShell(patch, request, { runtime, ctx });
-  if (ctx.asRecorded && !existsSync(request.cwd))
+  if (ctx.asRecorded && !runtime.files.seesFolder(request.cwd))
     return { output: execFailure("Failed to create unified exec process: No such file or directory (os error 2)") };
   const argv = read.value.tty ? onTerminal(request.argv) : request.argv;
   const cwd = (ctx.asRecorded ? request.writtenCwd : undefined) ?? request.cwd;

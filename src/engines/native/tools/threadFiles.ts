@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import type { SandboxPolicy } from "../../../exec/policies.js";
-import { type Confinement, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
+import { type Confinement, folderSeenFor, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
 import { type CallerView, callerView, type GuardedNames, guardedPart, isBornSince } from "../../../exec/sandbox/hiddenPlaces.js";
 import { furtherFolders } from "../../../exec/sandbox/policy.js";
 import { isInside, isThere } from "../../../platform/paths.js";
@@ -137,6 +138,12 @@ export class ThreadFiles {
       guarded: this.#guardedNow,
       caller: this.caller(),
     };
+  }
+
+  /** Whether a command of the thread finds this working folder. */
+  seesFolder(cwd: string): boolean {
+    const seen = folderSeenFor(this.confinement(this.#policy), cwd);
+    return seen !== undefined && existsSync(seen);
   }
 
   /** The narrower view of the running turn's caller; undefined for the server's own user. */
