@@ -69,6 +69,20 @@ describe("the traits of a model", () => {
     expect(traitsOf({ model: "gpt-7-nova", asRecorded: true })).toEqual(traitsOf({ model: "gpt-7-nova" }));
   });
 
+  it.each([
+    ["gpt-5-codex", "medium"],
+    ["gpt-5-codex-2025-09-23", undefined],
+    ["gpt-5.1-codex-mini", "medium"],
+    ["gpt-5.1-codex-max-2025-11-19", undefined],
+    ["gpt-5.2-codex", "medium"],
+    ["gpt-5.2-codex-2026-01-14", undefined],
+  ])("as recorded, %s has the default effort %s", (model, defaultEffort) => {
+    const recorded = traitsOf({ model, asRecorded: true });
+    expect(recorded.defaultEffort).toBe(defaultEffort);
+    const { efforts, ...listed } = traitsOf({ model });
+    expect(recorded).toMatchObject({ ...listed, defaultEffort });
+  });
+
   it("does not depend on a vendor prefix", () => {
     expect(traitsOf({ model: "openai/gpt-oss-120b" })).toEqual(traitsOf({ model: "gpt-oss-120b" }));
   });

@@ -153,13 +153,16 @@ const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
   },
   { name: /^o[34](?!\d)/, traits: { ...RECORDED_UNKNOWN, contextWindow: 200_000, reasoning: true }, source: CODEX_92 },
   { name: /^gpt-oss/, traits: { ...RECORDED_UNKNOWN, contextWindow: 96_000, patchTool: "function" }, source: CODEX_92 },
+  // Dated names and others that its list did not have: their efforts were left to the model.
+  { name: /^gpt-5\.2-codex./, traits: { ...UNLISTED_CODEX, parallelToolCalls: true }, source: CODEX_92 },
+  { name: /^gpt-5(-codex(?!(-mini)?$)|\.1-codex(?!(-mini|-max)?$))/, traits: UNLISTED_CODEX, source: CODEX_92 },
   { name: /^(exp-codex|codex-1p|bengalfox)/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true }, source: CODEX_92 },
   { name: /^test-gpt-5/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true, patchTool: "none", verbosity: true }, source: CODEX_92 },
   { name: /^exp-/, traits: { ...GPT_5_1, efforts: undefined, shellTool: "sessions" }, source: CODEX_92 },
   { name: /^codex-/, traits: UNLISTED_CODEX, source: CODEX_92 },
   { name: /^boomslang/, traits: GPT_5_2, source: CODEX_92 },
   { name: /^gpt-5-(?!codex)/, traits: { ...GPT_5, efforts: undefined, defaultEffort: undefined }, source: CODEX_92 },
-  { name: /^(gpt-4(?![.o])|o1)/, traits: RECORDED_UNKNOWN, source: CODEX_92 },
+  { name: /^(gpt-4(?!\.1|o)|o1)/, traits: RECORDED_UNKNOWN, source: CODEX_92 },
 ];
 
 /** The models that Codex 0.166.0 shows to users, in its order: the docs list their efforts. */
