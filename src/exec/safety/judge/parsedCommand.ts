@@ -13,25 +13,31 @@ export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] 
   const steps = commands.length > MOST_COMMANDS ? undefined : stepsOf(withoutNoise(commands));
   if (!steps) return [{ type: "unknown", cmd: script }];
   const [only] = steps;
-  // A single command that only formats text is shown by its words alone.
-  const onlyShapes = commands.length === 1 && only && isFormatter(only.words) && fileRead(only.words) === undefined;
+  // Folders alone have no effect.
+  if (commands.length > 0 && commands.every(([program]) => program === "cd")) return [];
+  // A single command that only formats text is shown as written.
+  const onlyShapes = commands.length === 1 && only && shapesText(only.words) && fileRead(only.words) === undefined;
   if (!only || onlyShapes) return [{ type: "unknown", cmd: script }];
-  // A `cd` as the only command has no effect.
-  if (commands.length === 1 && only.words[0] === "cd") return [];
   const entries = merged(steps.map(({ words, cwd }) => classify(words, { cmd: shellQuote(words), cwd })));
-  return entries.length === 1 && readsARange(commands)
+  return entries.length === 1 && readsARange(script, commands)
     ? entries.map((entry) => (entry.type === "read" ? { ...entry, cmd: script } : entry))
     : entries;
 }
 
 /** `nl FILE | sed -n 1,3p`: the whole pipeline reads a part of a file. */
-function readsARange(commands: readonly Words[]): boolean {
-  return commands.length > 1 && commands.some(([program, option], at) => at > 0 && program === "sed" && option === "-n");
+function readsARange(script: string, commands: readonly Words[]): boolean {
+  return /\s\|\s/.test(script) && commands.some(([program, option]) => program === "sed" && option === "-n");
+}
+
+function shapesText(words: Words): boolean {
+  return words[0] === "sed" || isFormatter(words);
 }
 
 function withoutNoise(commands: readonly Words[]): Words[] {
   if (commands.length <= 1) return [...commands];
-  const telling = commands.filter((words) => !isFormatter(words)).filter((words, _, all) => all.length === 1 || !isFiller(words));
+  const shown = commands.filter((words) => !isFormatter(words));
+  const isOnlyStep = shown.filter(([program]) => program !== "cd").length === 1;
+  const telling = shown.filter((words) => isOnlyStep || !isFiller(words));
   const start = telling.findIndex(([program]) => program !== "echo");
   return start < 0 ? telling.slice(-1) : telling.slice(start);
 }
@@ -52,14 +58,13 @@ const MOST_COMMANDS = 1_000;
 /** The kernel accepts no longer path. Each step in the folder repeats it. */
 const LONGEST_FOLDER = 4_096;
 
-/** The commands, each with its folder; a `cd` followed by another command is not a step of its own. Undefined where a folder is too long. */
+/** The commands, each with its folder; a `cd` is not a step of its own. Undefined where a folder is too long. */
 function stepsOf(commands: readonly Words[]): Step[] | undefined {
   const steps: Step[] = [];
   let cwd = "";
-  for (const [at, words] of commands.entries()) {
-    const folder = words[0] === "cd" && at < commands.length - 1 ? (operands(words.slice(1)).at(-1) ?? "") : undefined;
-    if (folder === undefined) steps.push({ words, cwd });
-    else cwd = path.posix.isAbsolute(folder) ? folder : path.posix.join(cwd, folder);
+  for (const words of commands) {
+    if (words[0] === "cd") cwd = relativeTo(cwd, operands(words.slice(1)).at(-1) ?? "");
+    else steps.push({ words, cwd });
     if (cwd.length > LONGEST_FOLDER) return undefined;
   }
   return steps;
@@ -137,8 +142,10 @@ function classifyFind(args: readonly string[], cmd: string): ParsedCommand {
   return query === undefined ? list(cmd, start) : search(cmd, query, start);
 }
 
+/** The paths joined as written, as Codex shows them. */
 function relativeTo(cwd: string, file: string): string {
-  return cwd === "" || path.posix.isAbsolute(file) ? file : path.posix.join(cwd, file);
+  if (file === "") return cwd;
+  return cwd === "" || path.posix.isAbsolute(file) ? file : `${cwd.replace(/\/$/, "")}/${file}`;
 }
 
 function isPath(word: string): boolean {
@@ -157,7 +164,7 @@ function search(cmd: string, query: string | undefined, place: string | undefine
 function shortened(place: string | undefined): string | null {
   if (place === undefined) return null;
   const telling = place.split("/").filter((part) => part !== "" && !/^(build|dist|node_modules|src)$/.test(part));
-  return telling.at(-1) ?? place;
+  return telling.at(-1) ?? place.replace(/\/+$/, "");
 }
 
 /** Programs that show a file, with their options that take the next word as value. */
@@ -171,17 +178,24 @@ const READERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["tail", ["-n", "--lines"]],
 ]);
 
-/** A number of bytes, or of lines in the obsolete form: Codex does not classify these as reading a file. */
-const ODD_COUNT = /^-(c|-bytes|\d)/;
+/** A number of bytes, or of lines in the obsolete or the long form: Codex does not classify these as reading a file. */
+const ODD_COUNT = /^-(c|-bytes|-lines|\d)/;
 
 /** The one file a command shows; undefined if it does anything else. */
 function fileRead([program = "", ...args]: readonly string[]): string | undefined {
   const valued = READERS.get(program);
   if ((program === "head" || program === "tail") && args.some((word) => ODD_COUNT.test(word))) return undefined;
+  if (program === "nl") return onlyOne(operands(args, valued).slice(0, 1));
   if (valued) return onlyOne(operands(args, valued));
-  if (program === "sed") return args[0] === "-n" && isLineRange(args[1]) ? onlyOne(args.slice(2)) : undefined;
+  if (program === "sed") return onlyOne(rangeOfSed(args));
   if (program === "awk") return onlyOne(operands(args, ["-F", "-v", "-f"]).slice(args.includes("-f") ? 0 : 1));
   return undefined;
+}
+
+/** The first file of `sed -n 3,9p FILE`. */
+function rangeOfSed([silent, ...args]: readonly string[]): readonly string[] {
+  const [range, ...files] = args[0] === "-e" ? args.slice(1) : args;
+  return silent === "-n" && isLineRange(range) ? operands(files).slice(0, 1) : [];
 }
 
 /** `12p` or `3,9p`, the form that `sed -n` takes. */
