@@ -73,7 +73,7 @@ export class Feed implements ThreadObserver {
   readonly #entries: { readonly entry: FeedEntry; readonly owner: Principal | undefined }[] = [];
   readonly #owners = new Map<ThreadId, Principal>();
   #last = 0;
-  #more: Deferred<void> = deferred();
+  #more: Deferred<void> | undefined;
   #ended = false;
 
   /** The cursor before the first entry: a reader that starts there gets everything that is kept. */
@@ -174,6 +174,7 @@ export class Feed implements ThreadObserver {
         }
         if (seen < this.#last) continue;
         if (this.#ended) return;
+        this.#more ??= deferred<void>();
         await this.#more.promise;
       }
     } finally {
@@ -196,8 +197,8 @@ export class Feed implements ThreadObserver {
   }
 
   #wake(): void {
-    this.#more.resolve();
-    this.#more = deferred();
+    this.#more?.resolve();
+    this.#more = undefined;
   }
 
   /** Undefined for a cursor of another feed, such as one from before a restart. */

@@ -122,14 +122,12 @@ export class LaterFields {
     this.#now = now;
   }
 
-  /** The messages of an event with the fields added. */
+  /** Adds the fields to the messages, which were made for this writer. */
   added(event: ThreadEvent, msgs: readonly EventMsg[]): readonly EventMsg[] {
     // Codex retries a request silently; a waiting user should know.
     if (event.type === "modelRetry" && event.quiet) return [{ type: "background_event", message: retryText(event) }];
-    return msgs.map((msg) => {
-      const fields = this.#fieldsOf(msg, event);
-      return fields ? { ...msg, ...fields } : msg;
-    });
+    for (const msg of msgs) Object.assign(msg, this.#fieldsOf(msg, event));
+    return msgs;
   }
 
   #fieldsOf(msg: EventMsg, event: ThreadEvent): Readonly<Record<string, unknown>> | undefined {
