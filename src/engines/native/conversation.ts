@@ -149,7 +149,7 @@ export class Conversation {
 
   /** Adds the token usage of one more response. */
   noteUsage(last: TokenUsage): void {
-    this.#setUsage(addUsage(this.#usage?.total_token_usage ?? NO_USAGE, last), last);
+    this.#setUsage(this.#usage ? addUsage(this.#usage.total_token_usage, last) : last, last);
   }
 
   /** The context window overflowed: counting it as full makes the next request wait for a summary. */

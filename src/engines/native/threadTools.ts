@@ -46,7 +46,15 @@ export interface ThreadTools {
 
 /** Starts the thread's MCP servers. */
 export async function openThreadTools(settings: ThreadSettings, host: HostEnvironment): Promise<LazyThreadTools> {
-  const turns: CurrentTurn = { running: undefined, workspace: host.workspaceOf(settings.cwd), aside: new Aside() };
+  let aside: Aside | undefined;
+  const turns: CurrentTurn = {
+    running: undefined,
+    workspace: host.workspaceOf(settings.cwd),
+    get aside() {
+      aside ??= new Aside();
+      return aside;
+    },
+  };
   const servers = await openConfiguredServers(settings.mcpServers, {
     host,
     mark: settings.mcpServers.length > 0 ? host.mark(settings) : undefined,

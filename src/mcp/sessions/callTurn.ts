@@ -3,6 +3,7 @@ import { RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
 import { Tasks } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
+import type { Turn } from "../../threads/turn.js";
 import { formFor, takeAnswer } from "../tools/answers.js";
 import { Stay } from "../tools/stay.js";
 import type { TurnCall } from "../tools/tools.js";
@@ -24,11 +25,9 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
   const shown = rules?.joined ? turn.log.size : 0;
   const client = new TurnView(turn, call, { ...presentation, startText });
   const questions: ElicitationChannel = new ElicitationChannel(call, turnCall, () => stay.held(questions.held));
-  let doing: string | undefined;
   try {
     for await (const batch of turn.log.read({ signal: stay.over })) {
       for (const { seq, value } of batch) {
-        doing = progressText(value) ?? doing;
         questions.take(value, { isPast: seq <= shown });
         if (seq <= shown) continue;
         client.show(value);
@@ -43,7 +42,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
     if (!turn.ended) {
       const running = {
         threadId,
-        doing: doing ?? "Waiting to start",
+        doing: (await stepOf(turn)) ?? "Waiting to start",
         ms: turn.ms,
         isQueued: turn.begunAt === undefined,
         questions: questions.open,
@@ -73,6 +72,13 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
     client.close();
     await questions.close();
   }
+}
+
+/** What a running turn is doing, by its events so far. */
+async function stepOf({ log }: Turn): Promise<string | undefined> {
+  if (log.size === 0) return undefined;
+  for await (const batch of log.read()) return batch.map(({ value }) => progressText(value)).findLast((text) => text !== undefined);
+  return undefined;
 }
 
 function answered({ stay }: TurnCall, result: CallToolResult): CallToolResult {
