@@ -367,8 +367,10 @@ export class UsageOfTurn {
     this.#reports++;
     const { total_token_usage: total, last_token_usage: last } = usage;
     this.#usedBefore = total;
-    if (before) this.#turn = addUsage(this.#turn ?? NO_USAGE, difference(total, before));
-    else if (this.#hasAnswered) this.#turn = last;
+    if (before) {
+      const more = difference(total, before);
+      this.#turn = this.#turn ? addUsage(this.#turn, more) : more;
+    } else if (this.#hasAnswered) this.#turn = last;
   }
 }
 

@@ -149,7 +149,7 @@ export class Session {
   /** Each message that names its version belongs to the stateless era; all others belong to the session. */
   #answer(request: IncomingRequest): unknown {
     const { methods = SESSION_METHODS, stateless } = this.parts;
-    if (stateless && claimsVersion(request.params)) return this.#answerStateless(request, stateless);
+    if (stateless && hasMeta(request.params) && claimsVersion(request.params)) return this.#answerStateless(request, stateless);
     const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
     return method ? method(this, request) : this.#answerFurther(request);
   }
@@ -228,6 +228,11 @@ async function initialize(session: Session, { params }: IncomingRequest): Promis
   if (session.profile && tools.asRecorded) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
   session.welcome(profile);
   return initializeResult(profile, { ...session.parts, instructions: tools.instructionsFor(caller) });
+}
+
+/** A message names its version in `_meta`, which many clients never send. */
+function hasMeta(params: unknown): boolean {
+  return isFields(params) && params["_meta"] !== undefined;
 }
 
 async function callTool(session: Session, { id, params, signal }: IncomingRequest): Promise<CallToolResult> {
