@@ -112,7 +112,6 @@ function isFailure(error: unknown): boolean {
 }
 
 let opened: Promise<BashGrammar> | undefined;
-let isFirst = true;
 
 /** Loading the grammar takes about 50 ms, so it is loaded once, for the first script that needs it, and again after a script exhausted it. */
 export async function openGrammar(): Promise<BashGrammar> {
@@ -130,8 +129,7 @@ export async function openGrammar(): Promise<BashGrammar> {
 
 async function loadGrammar(): Promise<BashGrammar> {
   tuneForGrammar();
-  const { Language, Parser } = isFirst ? await import("web-tree-sitter") : freshLibrary();
-  isFirst = false;
+  const { Language, Parser } = freshLibrary();
   const memory = new WebAssembly.Memory(MEMORY);
   const silent = { print: () => {}, printErr: () => {} };
   await Parser.init({ ...silent, wasmMemory: memory, wasmBinary: await readWasm("web-tree-sitter.wasm") });
@@ -139,7 +137,7 @@ async function loadGrammar(): Promise<BashGrammar> {
   return new BashGrammar(new Parser().setLanguage(grammar), memory);
 }
 
-/** The package keeps the first memory that it gets, so another one needs another copy of the package. */
+/** The package keeps the first memory that it gets, so each grammar has a copy of the package. */
 function freshLibrary(): Library {
   const load = createRequire(import.meta.url);
   const file = besideTheBundle("web-tree-sitter.js") ?? load.resolve("web-tree-sitter");

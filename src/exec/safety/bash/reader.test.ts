@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { Parser } from "web-tree-sitter";
 import { SeededRandom } from "../../../../test/support/patch/random.js";
-import { openGrammar } from "./grammar.js";
+import { BashGrammar, openGrammar } from "./grammar.js";
 import { type BashParser, openBashParser, openBashReader, type PatchCall, patchCall, UNMISTAKABLE_SCRIPTS } from "./reader.js";
 
 let grammar: BashParser;
@@ -239,13 +238,13 @@ it("an endless script is not read", () => {
 
 it.each(["", "\\\n"])("a text that is made to be slow is rejected once for all checks, and the parser continues (ends with %j)", (end) => {
   const script = `${"((a".repeat(300_000)}${end}`;
-  const parse = vi.spyOn(Parser.prototype, "parse");
-  onTestFinished(() => parse.mockRestore());
+  const read = vi.spyOn(BashGrammar.prototype, "read");
+  onTestFinished(() => read.mockRestore());
   const call = parser.forCall();
   const parsedFor = (questions: number) => {
     for (let question = 0; question < questions; question++)
       expect([call.mentionedCommands(script), call.canRead(script)]).toEqual([[], false]);
-    return parse.mock.calls.length;
+    return read.mock.calls.length;
   };
   const once = parsedFor(1);
   expect(once).toBeGreaterThan(0);
@@ -256,13 +255,14 @@ it.each(["", "\\\n"])("a text that is made to be slow is rejected once for all c
 it("the scripts of one call share the time, and the next call has its own", () => {
   let now = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
-  const parse = vi.spyOn(Parser.prototype, "parse").mockImplementation((_text, _tree, options) => {
+  const read = vi.spyOn(BashGrammar.prototype, "read").mockImplementation((_script, { deadline }) => {
     // Parsing this script never ends by itself.
-    while (!options?.progressCallback?.({ currentOffset: 0, hasError: true })) now += 10;
-    return null;
+    const parseMs = deadline - now + 10;
+    now += parseMs;
+    return { answer: undefined, isUnread: true, parseMs };
   });
   onTestFinished(() => {
-    for (const mock of [clock, parse]) mock.mockRestore();
+    for (const mock of [clock, read]) mock.mockRestore();
   });
   const spentOn = (reader: BashParser) => {
     const startedAt = now;
@@ -286,7 +286,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-it("a bundle far from any package reads bash with the two files beside it", async () => {
+it("a bundle far from any package reads bash with the three files beside it", async () => {
   const dist = mkdtempSync(path.join(tmpdir(), "dist-"));
   try {
     const contents = `import { openBashParser } from "./src/exec/safety/bash/reader.ts";
@@ -300,6 +300,7 @@ it("a bundle far from any package reads bash with the two files beside it", asyn
       format: "esm",
       logLevel: "error",
     });
+    copyFileSync("node_modules/web-tree-sitter/web-tree-sitter.cjs", path.join(dist, "web-tree-sitter.js"));
     copyFileSync("node_modules/web-tree-sitter/web-tree-sitter.wasm", path.join(dist, "web-tree-sitter.wasm"));
     copyFileSync("node_modules/tree-sitter-bash/tree-sitter-bash.wasm", path.join(dist, "tree-sitter-bash.wasm"));
     const run = spawnSync(process.execPath, [outfile], { encoding: "utf8" });
