@@ -78,6 +78,7 @@ export class BashGrammar {
       if (!isFailure(error)) throw error;
       // Where the memory ended in the middle of its work, nothing that it reads can be relied on.
       this.#hasFailed = true;
+      for (const held of [this.#parser, ...this.#parsed.map(({ tree }) => tree)]) forget(held);
       this.#parsed = [];
       parseMs = performance.now() - startedAt;
       return unread();
@@ -104,6 +105,18 @@ export class BashGrammar {
     if (this.#parsed.length > 2) this.#parsed.shift()?.tree.delete();
     return tree;
   }
+}
+
+/**
+ * The package frees these when they are collected, which may never end in a memory that was left in the middle of something. The memory is
+ * collected as a whole.
+ */
+function forget(held: Parser | Tree): void {
+  const addresses: { 0: number; 1?: number } = held as never;
+  addresses[0] = 0;
+  if (addresses[1] !== undefined) addresses[1] = 0;
+  // Of no address, it only frees nothing, later either.
+  held.delete();
 }
 
 /** Its memory or its stack is exhausted. */
