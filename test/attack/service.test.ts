@@ -7,18 +7,10 @@ import { valueAt } from "../support/scenarios/scenario.js";
 import { type Attack, describeAttacks } from "./attack.js";
 import type { Ground } from "./ground.js";
 import { makeRepository } from "./plants.js";
-import { runPlainly } from "./standIn.js";
+import { isStopped, runPlainly, tryNaively } from "./standIn.js";
 import { type PrincipalName, patching, type Victim } from "./victim.js";
 
 const HELPER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
-
-/** Runs in another process what would block a server, and records it as endless if it takes longer than five seconds. */
-async function tryNaively(ground: Ground, program: string): Promise<void> {
-  const file = ground.write(path.join(ground.root, "naive.cjs"), program);
-  await runPlainly(ground, `timeout 5 '${process.execPath}' '${file}'; [ $? = 124 ] && echo ENDLESS`);
-}
-
-const isStopped = (ground: Ground): readonly string[] => (ground.saw("ENDLESS") ? ["a server that is blocked"] : []);
 
 /** Configurations of a repository on which a pattern with several consecutive repeats backtracks for hours. */
 const SLOW_CONFIGURATIONS = {
@@ -174,37 +166,7 @@ describeAttacks("a caller", [
   },
 ]);
 
-/** Each of these scripts takes the grammar long, because it tries to recover from every parenthesis. */
-const SLOW_SCRIPTS = Array.from({ length: 45 }, (_, at) => `eval 'a${at} ${"{((".repeat(5_000)}'`).join("; ");
-/** If another caller waits this long for a response, the server counts as stopped. */
-const MOST_WAITING_MS = 15_000;
-
 describeAttacks("a model", [
-  {
-    name: "stop the server by many scripts in one command, each of which takes long to read",
-    quick: true,
-    on: "port",
-    // Such rules make the server read each script several times.
-    prepare: (ground) => ground.write(ground.inHome("rules/own.rules"), 'prefix_rule(pattern=["rm"], decision="forbidden")\n'),
-    attempt: async (ground, victim) => {
-      using alice = await victim.as("alice");
-      let isOver = false;
-      const turn = alice.turn(`!shell ${SLOW_SCRIPTS}\n!say done`).finally(() => {
-        isOver = true;
-      });
-      while (!isOver) {
-        const isAnswered = await fetch(`${victim.url}/healthz`, { signal: AbortSignal.timeout(MOST_WAITING_MS) }).then(
-          () => true,
-          () => false,
-        );
-        if (!isAnswered) ground.see("another caller", "ENDLESS");
-        if (!isAnswered) break;
-      }
-      await turn;
-    },
-    standIn: (ground) => tryNaively(ground, "const end = Date.now() + 45 * 3 * 500; while (Date.now() < end);"),
-    gained: isStopped,
-  },
   {
     name: "stop the server by a path of many steps",
     quick: true,

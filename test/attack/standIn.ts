@@ -71,3 +71,12 @@ export async function openNaiveServer(ground: Ground, answer = ""): Promise<stri
   const address = server.address();
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
 }
+
+/** Runs in another process what would block a server, and records it as endless if it takes longer than five seconds. */
+export async function tryNaively(ground: Ground, program: string): Promise<void> {
+  const file = ground.write(path.join(ground.root, "naive.cjs"), program);
+  await runPlainly(ground, `timeout 5 '${process.execPath}' '${file}'; [ $? = 124 ] && echo ENDLESS`);
+}
+
+/** For `gained`. */
+export const isStopped = (ground: Ground): readonly string[] => (ground.saw("ENDLESS") ? ["a server that is blocked"] : []);
