@@ -60,7 +60,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "platform/processes.ts": "processes, by their number; our own claims below CODEX_HOME",
   "exec/ownProcesses.ts": "processes, by their number",
   "exec/startProgram.ts": "our own descriptors",
-  "exec/safety/bash/reader.ts": "part of the package",
+  "exec/safety/bash/grammar.ts": "part of the package",
   "exec/safety/rules/rules.ts": "the user's rules in CODEX_HOME",
   "config/configFile.ts": "the user's configuration in CODEX_HOME",
   "config/userConfig.ts": "the user's configuration in CODEX_HOME, to change it",

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
-import path from "node:path";
+import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { folderSeenFor, planMounts } from "./fileView.js";
 import type { WritableRoot } from "./policy.js";
@@ -70,18 +70,17 @@ it("in a hidden folder only the shown folders are visible, without hidden folder
 it("a working folder that a caller's commands may not see is missing, whether it exists or not, by whatever link", () => {
   const base = realpathSync(mkdtempSync("/var/tmp/seen-"));
   onTestFinished(() => rmSync(base, { recursive: true }));
-  const [workspace, others, tmp] = ["work", "others", "tmp"].map((name) => path.join(base, name)) as [string, string, string];
-  for (const folder of [path.join(workspace, "in"), path.join(others, "in"), path.join(tmp, "in")]) mkdirSync(folder, { recursive: true });
-  for (const folder of [workspace, tmp])
-    for (const name of ["in", "no"]) symlinkSync(path.join(others, name), path.join(folder, `to-${name}`));
+  const [workspace, others, tmp] = ["work", "others", "tmp"].map((name) => join(base, name)) as [string, string, string];
+  for (const folder of [join(workspace, "in"), join(others, "in"), join(tmp, "in")]) mkdirSync(folder, { recursive: true });
+  for (const folder of [workspace, tmp]) for (const name of ["in", "no"]) symlinkSync(join(others, name), join(folder, `to-${name}`));
   const caller = { hidden: [{ folder: "/var/tmp" }, { folder: "/tmp" }], shown: [workspace], tmp: () => tmp };
   const usual = { workspace, serverEnv: {}, hidden: [], ownPrograms: [], guarded: [] };
   const seen = (cwd: string) => folderSeenFor({ ...usual, policy: { type: "read-only" }, caller }, cwd);
-  expect(["in", "no"].map((name) => seen(path.join(others, name)))).toEqual([undefined, undefined]);
-  expect(seen(path.join(workspace, "to-in"))).toBeUndefined();
+  expect(["in", "no"].map((name) => seen(join(others, name)))).toEqual([undefined, undefined]);
+  expect(seen(join(workspace, "to-in"))).toBeUndefined();
   // It is looked for, and missing, as the one behind it is.
-  expect(seen(path.join(workspace, "to-no"))).toBe(path.join(workspace, "to-no"));
-  expect([workspace, path.join(workspace, "in"), "/usr"].map(seen)).toEqual([workspace, path.join(workspace, "in"), "/usr"]);
-  expect(["/tmp", "/tmp/in", "/tmp/to-in"].map(seen)).toEqual([tmp, path.join(tmp, "in"), undefined]);
+  expect(seen(join(workspace, "to-no"))).toBe(join(workspace, "to-no"));
+  expect([workspace, join(workspace, "in"), "/usr"].map(seen)).toEqual([workspace, join(workspace, "in"), "/usr"]);
+  expect(["/tmp", "/tmp/in", "/tmp/to-in"].map(seen)).toEqual([tmp, join(tmp, "in"), undefined]);
   expect(folderSeenFor({ ...usual, policy: { type: "danger-full-access" } }, others)).toBe(others);
 });

@@ -1,4 +1,4 @@
-import path from "node:path";
+import { join, relative } from "node:path";
 import { foldersBetween, followLinks, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import { SYSTEM_FOLDERS } from "../outside/outsidePrograms.js";
@@ -73,7 +73,7 @@ const GENERATED = ["/dev", "/sys"];
 
 /** A link in a caller's own /tmp leads elsewhere for its commands than for us. */
 function inOwnTmp(file: string, tmp: string): string | undefined {
-  const real = resolvedAsFarAsPossible(path.join(tmp, path.relative(TMP, file)));
+  const real = resolvedAsFarAsPossible(join(tmp, relative(TMP, file)));
   return isInside(real, tmp) ? real : undefined;
 }
 
