@@ -16,6 +16,8 @@ export class AnswerCalls {
   readonly #waiting: ToolCall[] = [];
   /** Results of calls that ran before the response had ended. */
   readonly #early: { readonly call: ToolCall; readonly result: ToolResult }[] = [];
+  /** Messages that follow the outputs of all calls, such as a picture that a tool showed. */
+  readonly #after: RawItem[] = [];
   /** When the first call arrived. */
   readonly #startedAt = performance.now();
 
@@ -44,6 +46,11 @@ export class AnswerCalls {
     for (const call of this.#take()) yield* this.#told(call, yield* this.#carryOut(call));
   }
 
+  /** What follows the outputs, for the next request. */
+  following(): ThreadEvent[] {
+    return this.#after.splice(0).map((item) => this.#conversation.remember(item));
+  }
+
   /** The response will not end. Later requests give the model the results of its calls; they were never part of the turn. */
   giveUp(): ThreadEvent[] {
     const outputs = [
@@ -58,12 +65,12 @@ export class AnswerCalls {
   }
 
   *#told(call: ToolCall, result: ToolResult): Generator<readonly ThreadEvent[]> {
-    const remember = (item: RawItem) => this.#conversation.remember(item);
     if (result.isUnseen) {
       yield [this.#conversation.rememberUnseen(toolOutput(call, result.output))];
       return;
     }
-    yield [remember(toolOutput(call, result.parts ?? result.output)), ...(result.after ?? []).map(remember)];
+    yield [this.#conversation.remember(toolOutput(call, result.parts ?? result.output))];
+    this.#after.push(...(result.after ?? []));
     if (result.endsTurn) throw new TurnStopped();
   }
 

@@ -93,7 +93,8 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext, op
     if (answer.calls) yield* answer.calls.carryOutRest();
     parts.threadTools.callsEnded();
     const diff = await turnDiff(conversation);
-    if (diff) yield [diff];
+    const shown = [...(diff ? [diff] : []), ...(answer.calls?.following() ?? [])];
+    if (shown.length > 0) yield shown;
     if (!answer.calls && steering.closeIfNothingWaits()) return lastMessage;
     if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
   }
