@@ -78,9 +78,7 @@ describe("the traits of a model", () => {
     ["gpt-5.2-codex-2026-01-14", undefined],
   ])("as recorded, %s has the default effort %s", (model, defaultEffort) => {
     const recorded = traitsOf({ model, asRecorded: true });
-    expect(recorded.defaultEffort).toBe(defaultEffort);
-    const { efforts, ...listed } = traitsOf({ model });
-    expect(recorded).toMatchObject({ ...listed, defaultEffort });
+    expect(recorded).toEqual({ ...traitsOf({ model }), defaultEffort, efforts: recorded.efforts });
   });
 
   it("does not depend on a vendor prefix", () => {
