@@ -1,6 +1,7 @@
 import {
   closeSync,
   existsSync,
+  fstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -10,6 +11,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -41,13 +43,59 @@ afterEach(() => {
 });
 
 const place = () => ({ folder: opened, name: ".git" });
-const claimNames = () => (existsSync(claims) ? readdirSync(claims) : []);
+const filesOfClaims = () => (existsSync(claims) ? readdirSync(claims) : []);
+const isSpare = (name: string) => name.startsWith("spare.");
+const claimNames = () => filesOfClaims().filter((name) => !isSpare(name));
+const spareNames = () => filesOfClaims().filter(isSpare);
 
 it("a missing name has a placeholder while it is held: an empty folder, and a claim elsewhere", () => {
   const held = new Placeholders(claims).hold(place());
   const seen = [readdirSync(folder), claimNames().length];
   held?.giveUp();
   expect([seen, readdirSync(parent), claimNames()]).toEqual([[[], 1], [], []]);
+});
+
+it("the file of a withdrawn claim is made unreadable, becomes the next claim, and is removed in the end", () => {
+  const placeholders = new Placeholders(claims);
+  placeholders.hold(place())?.giveUp();
+  const [spare = ""] = spareNames();
+  const { ino } = statSync(path.join(claims, spare));
+  const kept = readFileSync(path.join(claims, spare), "utf8");
+  const held = placeholders.hold(place());
+  const [claim = ""] = claimNames();
+  expect([kept.slice(0, 7), spareNames(), statSync(path.join(claims, claim)).ino]).toEqual(['-"path"', [], ino]);
+  expect(JSON.parse(readFileSync(path.join(claims, claim), "utf8"))).toMatchObject({ path: folder });
+  held?.giveUp();
+  placeholders.close();
+  expect(filesOfClaims()).toEqual([]);
+});
+
+it("a shorter note takes the place of a longer one", () => {
+  const placeholders = new Placeholders(claims);
+  placeholders.hold({ folder: opened, name: ".a-long-name" })?.giveUp();
+  const held = placeholders.hold(place());
+  const [claim = ""] = claimNames();
+  expect(JSON.parse(readFileSync(path.join(claims, claim), "utf8"))).toMatchObject({ path: folder });
+  held?.giveUp();
+});
+
+it("a spare file that another server removed is not missed", () => {
+  const placeholders = new Placeholders(claims);
+  placeholders.hold(place())?.giveUp();
+  for (const name of spareNames()) rmSync(path.join(claims, name));
+  const held = placeholders.hold(place());
+  expect([existsSync(folder), claimNames().length]).toEqual([true, 1]);
+  held?.giveUp();
+});
+
+it("the spare file of a killed server is removed, and nothing with it", () => {
+  const { place: machine, pid, startTime } = ownRun();
+  mkdirSync(claims, { recursive: true });
+  const note = JSON.stringify({ path: folder, parent: fstatSync(opened).ino, since: Date.now() });
+  writeFileSync(path.join(claims, `spare.${machine}.${pid}-${Number(startTime) - 1}.00000000-1`), note.replace("{", "-"));
+  mkdirSync(folder);
+  sweepPlaceholders(claims);
+  expect([filesOfClaims(), existsSync(folder)]).toEqual([[], true]);
 });
 
 it("the last of several users removes it, in this or another server", () => {

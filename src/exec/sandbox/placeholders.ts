@@ -1,6 +1,19 @@
 // Long because a placeholder and the lock files that tell whose it is are one protocol.
 import { hash, randomBytes } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, rmdirSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
@@ -46,6 +59,12 @@ interface PlaceholderNote {
   readonly since: number;
 }
 
+/** A lock file without a claim. */
+interface SpareFile {
+  readonly file: string;
+  readonly bytes: number;
+}
+
 interface HeldPlace {
   /** With a descriptor of its own. */
   readonly place: NamedPlace;
@@ -66,6 +85,9 @@ export type Leaving = "atOnce" | "whenTidied" | { readonly afterMs: number };
 /** After this time a placeholder is removed even without `tidyUp`, because a turn may hang. */
 const TIDIED_WITHIN_MS = 1_000;
 
+/** A command has a few placeholders. */
+const MOST_SPARES = 16;
+
 /** Two servers that create and remove the same placeholder at once collide a few times at most. */
 const ATTEMPTS = 20;
 
@@ -81,6 +103,8 @@ export class Placeholders {
   #claimed = 0;
   readonly #held = new Map<string, HeldPlace>();
   readonly #untidied = new Set<string>();
+  /** Files for the next claims: creating and removing a file, or its content, can take twenty times as long as renaming one. */
+  readonly #spares: SpareFile[] = [];
 
   /** Without a folder for lock files, other servers treat our placeholders as the user's, and a killed process leaves them for good. */
   constructor(claims?: string) {
@@ -129,6 +153,7 @@ export class Placeholders {
   /** Removes all placeholders. The commands that use them must have ended before. */
   close(): void {
     for (const key of this.#held.keys()) this.#end(key);
+    for (const { file } of this.#spares.splice(0)) withdrawClaim(file);
   }
 
   #begin(key: string, { folder, name }: NamedPlace, parent: number): HeldPlace | undefined {
@@ -185,16 +210,45 @@ export class Placeholders {
     const file = path.join(this.#claims, name);
     this.#ownClaims.add(name);
     try {
-      makeClaim(file, JSON.stringify(note));
+      const text = JSON.stringify(note);
+      const bytes = this.#renamedSpare(file);
+      if (bytes === undefined) makeClaim(file, text);
+      else writeFileSync(file, text.padEnd(bytes), { flag: "r+" });
     } catch {
       // CODEX_HOME is not writable.
     }
     const stopRefreshing = keepFresh(file);
     return () => {
       stopRefreshing();
-      withdrawClaim(file);
+      this.#setAside(file);
       this.#ownClaims.delete(name);
     };
+  }
+
+  /** Renames a spare file to the claim; returns its size. */
+  #renamedSpare(claim: string): number | undefined {
+    const spare = this.#spares.pop();
+    if (spare === undefined) return undefined;
+    try {
+      renameSync(spare.file, claim);
+      return spare.bytes;
+    } catch {
+      // Another server has removed it.
+      return undefined;
+    }
+  }
+
+  #setAside(claim: string): void {
+    if (this.#spares.length >= MOST_SPARES) return withdrawClaim(claim);
+    const spare = path.join(path.dirname(claim), claimName("spare", `${this.#suffix}-${this.#claimed++}`));
+    try {
+      // First: whoever finds a note removes the placeholder that it names.
+      const bytes = spoilNote(claim);
+      renameSync(claim, spare);
+      this.#spares.push({ file: spare, bytes });
+    } catch {
+      withdrawClaim(claim);
+    }
   }
 
   /** Other servers' claims of a place, including those of dead servers: their placeholders can be taken over. */
@@ -273,6 +327,17 @@ function noteIn(file: string): PlaceholderNote | undefined {
     return { path: place, parent, since };
   } catch {
     return undefined;
+  }
+}
+
+/** Makes the note unreadable; returns the size of its file. */
+function spoilNote(file: string): number {
+  const opened = openSync(file, "r+");
+  try {
+    writeSync(opened, "-", 0);
+    return fstatSync(opened).size;
+  } finally {
+    closeSync(opened);
   }
 }
 

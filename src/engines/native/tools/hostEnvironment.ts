@@ -13,6 +13,7 @@ import { GuardedNameSearch, type HiddenPlace, NamesMadeHere, secretPlaces } from
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { followLinks, resolvedAsFarAsPossible } from "../../../platform/paths.js";
+import { ownRun, runName } from "../../../platform/processes.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 
 export interface HostOptions {
@@ -140,7 +141,7 @@ export class HostEnvironment {
   /** Runs for any thread: placeholders that a killed server left are removed without waiting for the next command in that folder. */
   async #sweepPlaceholders(): Promise<void> {
     const claims = this.#claims;
-    if (!existsSync(claims) || readdirSync(claims).length === 0) return;
+    if (!existsSync(claims) || readdirSync(claims).every(isOfThisProcess)) return;
     const { sweepPlaceholders } = await import("../../../exec/sandbox/placeholders.js");
     sweepPlaceholders(claims);
   }
@@ -169,6 +170,11 @@ export class HostEnvironment {
     const secrets = secretFiles.flatMap((file) => secretPlaces(path.resolve(serverCwd, file), env));
     return withMountAliases([{ folder: resolvedAsFarAsPossible(codexHome), sealedBut: ["worktrees"] }, ...secrets]);
   }
+}
+
+/** Its claims are not abandoned. */
+function isOfThisProcess(claim: string): boolean {
+  return claim.includes(`.${runName(ownRun())}.`);
 }
 
 function realPathOf(folder: string): string | undefined {
