@@ -35,6 +35,10 @@ describe("readArguments", () => {
     expect(complaint(args, false)).toBe(said);
   });
 
+  it("does not name each of a million wrong values", () => {
+    expect(complaint(`{"command":[${"1,".repeat(1_000_000)}1]}`, false)).toBe("too many invalid values");
+  });
+
   // The answers of Codex 0.92.0.
   it.each([
     ['{"command":5}', "invalid type: integer `5`, expected a sequence at line 1 column 12"],

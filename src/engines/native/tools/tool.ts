@@ -78,11 +78,22 @@ export function readArguments<T extends z.ZodMiniType>(
   }
   const misread = asRecorded ? misreadByNode(args, struct) : undefined;
   if (misread !== undefined) return complain(misread);
-  const checked = schema.safeParse(value);
+  const checked = unlessStackEnds(() => schema.safeParse(value));
+  if (!checked) return complain("too many invalid values");
   if (checked.success) return { value: checked.data };
   const [issue] = checked.error.issues;
   if (!issue) return complain("invalid");
   return complain(asRecorded ? recordedComplaint(issue, value, { args, struct }) : complaint(issue, value));
+}
+
+/** Undefined where so many values of a list are invalid that collecting the complaints exhausts the stack. */
+function unlessStackEnds<T>(check: () => T): T | undefined {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** What serde_json refuses and Node accepts: a field twice, and a fraction or an exponent in a whole number. */
