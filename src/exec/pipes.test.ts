@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { writeSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type ProgramPipe, pipes } from "./pipes.js";
+import { type FilledPipe, type ProgramPipe, pipes } from "./pipes.js";
 
 async function taken(): Promise<ProgramPipe> {
   const pipe = await pipes.take("fromProgram");
@@ -34,5 +35,33 @@ describe.skipIf(process.platform !== "linux")("a pipe that is used again", () =>
     former.finish({ reusable: true });
     expect(() => writeSync(former.programEnd, "late")).toThrow("EPIPE");
     former.handedOver();
+  });
+});
+
+describe.skipIf(process.platform !== "linux")("a pipe with a text", () => {
+  const readBy = ({ programEnd }: FilledPipe) => {
+    const { stdout } = spawnSync("cat", { stdio: [programEnd, "pipe", "inherit"], encoding: "utf8" });
+    return stdout;
+  };
+
+  it("ends after it, and is used again when it was read", async () => {
+    for (const text of ["a text", "another", ""]) {
+      const pipe = await pipes.filledWith(Buffer.from(text));
+      if (!pipe) throw new Error("no pipe could be had");
+      expect(readBy(pipe)).toBe(text);
+      pipe.handedOver();
+      pipe.finish({ reusable: true });
+    }
+  });
+
+  it("is not there for a text that it cannot hold, and contains none that a program did not read", async () => {
+    expect(await pipes.filledWith(Buffer.alloc(10_000_000))).toBeUndefined();
+    const unread = await pipes.filledWith(Buffer.from("not read"));
+    unread?.handedOver();
+    unread?.finish({ reusable: true });
+    const next = await taken();
+    next.handedOver();
+    expect(await readAll(next)).toBe("");
+    next.finish({ reusable: true });
   });
 });

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile } from "node:child_process";
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -14,6 +14,8 @@ export type StreamEnd = "pipe" | "ignore" | number;
 export interface StandardStreams {
   /** The `stdio` option for `spawn`. */
   readonly ends: readonly StreamEnd[];
+  /** For each of the wanted texts, the end from which the program reads it. Undefined where it does not fit into a pipe. */
+  readonly texts: readonly (number | undefined)[];
   /** Our side. Undefined when the program could not be started. */
   of(child: ChildProcess): OurSide | undefined;
   handedOver(): void;
@@ -27,11 +29,20 @@ export interface OurSide {
   readonly stderr: Readable;
 }
 
-export async function openStandardStreams(wanted: { stdin: "none" | "pipe" }): Promise<StandardStreams> {
+interface WantedStreams {
+  readonly stdin: "none" | "pipe";
+  /** What the program reads from further descriptors. */
+  readonly texts?: readonly (Buffer | undefined)[];
+}
+
+export async function openStandardStreams(wanted: WantedStreams): Promise<StandardStreams> {
   const input = wanted.stdin === "pipe" ? await pipes.take("toProgram") : undefined;
   const output = await pipes.take("fromProgram");
   const errors = await pipes.take("fromProgram");
+  const texts: (FilledPipe | undefined)[] = [];
+  for (const text of wanted.texts ?? []) texts.push(text && (await pipes.filledWith(text)));
   return {
+    texts: texts.map((pipe) => pipe?.programEnd),
     ends: [input?.programEnd ?? (wanted.stdin === "pipe" ? "pipe" : "ignore"), output?.programEnd ?? "pipe", errors?.programEnd ?? "pipe"],
     of: (child) => {
       const [stdin, stdout, stderr] = [input?.ourEnd ?? child.stdin, output?.ourEnd ?? child.stdout, errors?.ourEnd ?? child.stderr];
@@ -40,20 +51,24 @@ export async function openStandardStreams(wanted: { stdin: "none" | "pipe" }): P
       return stdout && stderr ? { stdin: stdin ?? undefined, stdout, stderr } : undefined;
     },
     handedOver: () => {
-      for (const pipe of [input, output, errors]) pipe?.handedOver();
+      for (const pipe of [input, output, errors, ...texts]) pipe?.handedOver();
     },
     finish: ({ reusable }) => {
       // The pipe still holds input that the program did not read.
       input?.finish({ reusable: false });
-      for (const pipe of [output, errors]) pipe?.finish({ reusable });
+      for (const pipe of [output, errors, ...texts]) pipe?.finish({ reusable });
     },
   };
 }
 
 /** One end is the program's, the other is ours. */
-export interface ProgramPipe {
-  readonly programEnd: number;
+export interface ProgramPipe extends FilledPipe {
   readonly ourEnd: Socket;
+}
+
+/** Holds all that the program will read from it. */
+export interface FilledPipe {
+  readonly programEnd: number;
   /** Called when the program has its end or failed to start: closes that end here, so that reading ends with the last writer. */
   handedOver(): void;
   /** Returns the pipe to the pool; it may only be reused if it is empty and no one else can have it open. */
@@ -78,13 +93,7 @@ class PipePool {
 
   /** Undefined where such pipes are not available; sockets are used then. */
   async take(direction: "toProgram" | "fromProgram"): Promise<ProgramPipe | undefined> {
-    while (this.#kept.length === 0) {
-      this.#making ??= this.#make().finally(() => {
-        this.#making = undefined;
-      });
-      if (!(await this.#making)) return undefined;
-    }
-    const kept = this.#kept.pop();
+    const kept = await this.#next();
     if (kept === undefined) return undefined;
     const [ourEnd, programEnd] = direction === "toProgram" ? openForWriting(kept) : openForReading(kept);
     return {
@@ -93,10 +102,46 @@ class PipePool {
       handedOver: () => closeSync(programEnd),
       finish: ({ reusable }) => {
         ourEnd.destroy();
-        if (reusable && this.#kept.length < KEPT_AT_MOST && isUnused(kept)) this.#kept.push(kept);
-        else closeSync(kept);
+        this.#giveBack(kept, { reusable });
       },
     };
+  }
+
+  /**
+   * A pipe with these bytes, which ends after them at once: a program that reads up to the end does not wait for this process. Undefined where
+   * they do not fit.
+   */
+  async filledWith(bytes: Buffer): Promise<FilledPipe | undefined> {
+    const kept = await this.#next();
+    if (kept === undefined) return undefined;
+    const writer = openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY | constants.O_NONBLOCK);
+    const programEnd = openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY);
+    const isFilled = takesAll(writer, bytes);
+    closeSync(writer);
+    const pipe = {
+      programEnd,
+      handedOver: () => closeSync(programEnd),
+      finish: ({ reusable }: { readonly reusable: boolean }) => this.#giveBack(kept, { reusable }),
+    };
+    if (isFilled) return pipe;
+    pipe.handedOver();
+    pipe.finish({ reusable: false });
+    return undefined;
+  }
+
+  async #next(): Promise<number | undefined> {
+    while (this.#kept.length === 0) {
+      this.#making ??= this.#make().finally(() => {
+        this.#making = undefined;
+      });
+      if (!(await this.#making)) return undefined;
+    }
+    return this.#kept.pop();
+  }
+
+  #giveBack(kept: number, { reusable }: { readonly reusable: boolean }): void {
+    if (reusable && this.#kept.length < KEPT_AT_MOST && isUnused(kept)) this.#kept.push(kept);
+    else closeSync(kept);
   }
 
   async #make(): Promise<boolean> {
@@ -119,6 +164,14 @@ function openForReading(kept: number): [Socket, number] {
 function openForWriting(kept: number): [Socket, number] {
   const fd = openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY | constants.O_NONBLOCK);
   return [new Socket({ fd, readable: false, writable: true }), openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY)];
+}
+
+function takesAll(writer: number, bytes: Buffer): boolean {
+  try {
+    return writeSync(writer, bytes) === bytes.length;
+  } catch {
+    return false;
+  }
 }
 
 /** The pipe is empty and has no writer: a command may write between the end of our reading and its own end. */
@@ -149,4 +202,4 @@ function outOfReach(): string {
 }
 
 /** One pool per process: creating pipes costs a program start, reusing them costs nothing. */
-export const pipes: Pick<PipePool, "take"> = new PipePool();
+export const pipes: Pick<PipePool, "take" | "filledWith"> = new PipePool();

@@ -27,7 +27,8 @@ export interface StartOptions {
 
 /** Undefined when it was cancelled before the start. */
 export async function startProgram(launch: Launch, { stdin, signal }: StartOptions): Promise<StartedProgram | undefined> {
-  const standard = await openStandardStreams({ stdin });
+  const texts = launch.descriptors.map((descriptor) => (descriptor.kind === "bytes" ? descriptor.bytes : undefined));
+  const standard = await openStandardStreams({ stdin, texts });
   if (signal.aborted) {
     standard.handedOver();
     standard.finish({ reusable: true });
@@ -69,7 +70,7 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
       detached: true,
       stdio: withoutStrays([
         ...standard.ends,
-        ...launch.descriptors.map((descriptor) => (descriptor.kind === "open" ? descriptor.fd : "pipe")),
+        ...launch.descriptors.map((descriptor, at) => (descriptor.kind === "open" ? descriptor.fd : (standard.texts[at] ?? "pipe"))),
       ]),
     });
   } catch (error) {
