@@ -255,15 +255,15 @@ describe.skipIf(found.backend !== "bubblewrap")("a caller over the network", () 
 
   it("has a /tmp of its own, which its next command finds again", async () => {
     const secret = path.join(tmpdir(), `places-${randomUUID()}`);
+    const note = `/tmp/note-${randomUUID()}`;
     writeFileSync(secret, SECRET);
     try {
       const situation = { ...asCaller([workspace]) };
-      expect(await play(`cat ${secret} 2>/dev/null; echo mine > /tmp/note; pwd; echo x > made`, situation)).toBe(workspace);
-      expect(await play("cat /tmp/note made", situation)).toBe("mine\nx");
-      expect(
-        await play("cat /tmp/note; echo x > /tmp/note 2>/dev/null || echo read-only", { ...situation, policy: { type: "read-only" } }),
-      ).toBe("mine\nread-only");
-      expect(existsSync("/tmp/note")).toBe(false);
+      expect(await play(`cat ${secret} 2>/dev/null; echo mine > ${note}; pwd; echo x > made`, situation)).toBe(workspace);
+      expect(await play(`cat ${note} made`, situation)).toBe("mine\nx");
+      const again = `cat ${note}; echo x > ${note} 2>/dev/null || echo read-only`;
+      expect(await play(again, { ...situation, policy: { type: "read-only" } })).toBe("mine\nread-only");
+      expect(existsSync(note)).toBe(false);
     } finally {
       rmSync(secret);
     }
