@@ -90,8 +90,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** The server may already be gone, and sessions expire anyway. */
-/** A server may refuse to end its session. */
+/** A server may be gone, or refuse to end its session; sessions expire anyway. */
 const ignore = () => {};
 
 function isAnswer(message: JSONRPCMessage): message is Extract<JSONRPCMessage, { id: RequestId }> & { method?: never } {

@@ -47,3 +47,16 @@ it("a failure of the turn is passed on, and the turn ends when nobody reads it a
   await left.return();
   expect(isOver).toBe(true);
 });
+
+it("holds output that nobody takes up to a limit, and the end of its command in any case", () => {
+  const aside = new Aside();
+  const piece: ThreadEvent = { type: "commandOutput", callId: "c", stream: "stdout", bytes: Buffer.alloc(1024 * 1024) };
+  const call = { callId: "c", command: ["x"], cwd: "/", parsed: [] };
+  const output = { stdout: "", stderr: "", aggregatedOutput: "", formattedOutput: "" };
+  for (let n = 0; n < 100; n++) aside.put(piece);
+  aside.put({ type: "commandEnded", ...call, ...output, exitCode: -1, durationMs: 1 });
+  const held = aside.take();
+  expect([held.length, held.at(-1)?.type]).toEqual([9, "commandEnded"]);
+  aside.put(piece);
+  expect(aside.take()).toHaveLength(1);
+});

@@ -3,14 +3,20 @@ import type { ThreadEvent } from "../../../threads/events.js";
 
 /** Further events are dropped. A command shows at most 10,000 pieces of output, so this many events wait only if no turn takes them. */
 const MOST_HELD = 20_000;
+/** Of output. The model has the output from `write_stdin`; only the events lack what is beyond. */
+const MOST_HELD_BYTES = 8 * 1024 * 1024;
 
 /** Events of commands that continue to run after their call. A running turn shows them at once; if none runs, they wait for the next turn. */
 export class Aside {
   #held: ThreadEvent[] = [];
+  #heldBytes = 0;
   #wake: (() => void) | undefined;
 
   put(event: ThreadEvent): void {
-    if (this.#held.length >= MOST_HELD && event.type !== "commandEnded") return;
+    const bytes = event.type === "commandOutput" ? event.bytes.length : 0;
+    const isFull = this.#held.length >= MOST_HELD || this.#heldBytes + bytes > MOST_HELD_BYTES;
+    if (isFull && event.type !== "commandEnded") return;
+    this.#heldBytes += bytes;
     this.#held.push(event);
     this.#wake?.();
   }
@@ -18,6 +24,7 @@ export class Aside {
   take(): readonly ThreadEvent[] {
     const held = this.#held;
     this.#held = [];
+    this.#heldBytes = 0;
     return held;
   }
 
