@@ -42,6 +42,14 @@ export const SANDBOX_REMEDY =
 /** Why a command did not run, or needs approval, where no sandbox works: cause and remedy in one sentence. */
 export const NO_SANDBOX = `no sandbox works on this machine, so commands run only when a person allows it; ${SANDBOX_REMEDY}`;
 
+/** Nothing was run: the machine lacks something now, so that nobody knows whether its sandbox works. */
+export class SandboxNotProbed extends AppError {
+  readonly code = "sandbox_not_probed";
+  constructor(readonly reason: string) {
+    super(`Nothing was run: the sandbox could not be tested now (${reason}). Try again.`);
+  }
+}
+
 /** Nothing was run: the sandbox worked when it was probed, but does not any more. */
 export class SandboxFailed extends AppError {
   readonly code = "sandbox_failed";

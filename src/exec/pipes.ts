@@ -1,65 +1,12 @@
-import { type ChildProcess, execFile } from "node:child_process";
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmdirSync, unlinkSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Readable, Writable } from "node:stream";
-import { promisify } from "node:util";
+import { errorCode } from "../lib/errors.js";
 import { ProgramNotStarted } from "./errors.js";
 import { systemProgram } from "./outside/outsidePrograms.js";
-
-export type StreamEnd = "pipe" | "ignore" | number;
-
-/** Connects a program's stdin, stdout and stderr with this process. */
-export interface StandardStreams {
-  /** The `stdio` option for `spawn`. */
-  readonly ends: readonly StreamEnd[];
-  /** For each of the wanted texts, the end from which the program reads it. Undefined where it does not fit into a pipe. */
-  readonly texts: readonly (number | undefined)[];
-  /** Our side. Undefined when the program could not be started. */
-  of(child: ChildProcess): OurSide | undefined;
-  handedOver(): void;
-  finish(options: { reusable: boolean }): void;
-}
-
-export interface OurSide {
-  /** Present when requested. */
-  readonly stdin: Writable | undefined;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-}
-
-interface WantedStreams {
-  readonly stdin: "none" | "pipe";
-  /** What the program reads from further descriptors. */
-  readonly texts?: readonly (Buffer | undefined)[];
-}
-
-export async function openStandardStreams(wanted: WantedStreams): Promise<StandardStreams> {
-  const input = wanted.stdin === "pipe" ? await pipes.take("toProgram") : undefined;
-  const output = await pipes.take("fromProgram");
-  const errors = await pipes.take("fromProgram");
-  const texts: (FilledPipe | undefined)[] = [];
-  for (const text of wanted.texts ?? []) texts.push(text && (await pipes.filledWith(text)));
-  return {
-    texts: texts.map((pipe) => pipe?.programEnd),
-    ends: [input?.programEnd ?? (wanted.stdin === "pipe" ? "pipe" : "ignore"), output?.programEnd ?? "pipe", errors?.programEnd ?? "pipe"],
-    of: (child) => {
-      const [stdin, stdout, stderr] = [input?.ourEnd ?? child.stdin, output?.ourEnd ?? child.stdout, errors?.ourEnd ?? child.stderr];
-      // A program that has ended no longer reads its input; its exit code is the result.
-      stdin?.on("error", () => {});
-      return stdout && stderr ? { stdin: stdin ?? undefined, stdout, stderr } : undefined;
-    },
-    handedOver: () => {
-      for (const pipe of [input, output, errors, ...texts]) pipe?.handedOver();
-    },
-    finish: ({ reusable }) => {
-      // The pipe still holds input that the program did not read.
-      input?.finish({ reusable: false });
-      for (const pipe of [output, errors, ...texts]) pipe?.finish({ reusable });
-    },
-  };
-}
 
 /** One end is the program's, the other is ours. */
 export interface ProgramPipe extends FilledPipe {
@@ -75,11 +22,14 @@ export interface FilledPipe {
   finish(options: { reusable: boolean }): void;
 }
 
+export type Direction = "toProgram" | "fromProgram";
+
 /** The memory file system of every Linux. */
 const MEMORY = "/dev/shm";
 const MADE_AT_ONCE = 8;
 const MAKING_MS = 5_000;
 const KEPT_AT_MOST = 32;
+const OUT_OF_FILES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
 /**
  * Real pipes between commands and this process. Node connects children by sockets, which behave differently: a socket cannot be opened by
@@ -92,17 +42,20 @@ class PipePool {
   #making: Promise<boolean> | undefined;
 
   /** Undefined where such pipes are not available; sockets are used then. */
-  async take(direction: "toProgram" | "fromProgram"): Promise<ProgramPipe | undefined> {
+  async take(direction: Direction): Promise<ProgramPipe | undefined> {
     const kept = await this.#next();
     if (kept === undefined) return undefined;
-    const [ourEnd, programEnd] = direction === "toProgram" ? openForWriting(kept) : openForReading(kept);
+    const isInput = direction === "toProgram";
+    const [ours = -1, programEnd = -1] = openEnds(kept, isInput ? OUR_WRITING : OUR_READING);
+    const ourEnd = new Socket({ fd: ours, readable: !isInput, writable: isInput });
     return {
       programEnd,
       ourEnd,
       handedOver: () => closeSync(programEnd),
       finish: ({ reusable }) => {
         ourEnd.destroy();
-        this.#giveBack(kept, { reusable });
+        // The pipe may still hold input that the program did not read.
+        this.#giveBack(kept, { reusable: reusable && !isInput });
       },
     };
   }
@@ -114,8 +67,7 @@ class PipePool {
   async filledWith(bytes: Buffer): Promise<FilledPipe | undefined> {
     const kept = await this.#next();
     if (kept === undefined) return undefined;
-    const writer = openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY | constants.O_NONBLOCK);
-    const programEnd = openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY);
+    const [writer = -1, programEnd = -1] = openEnds(kept, OUR_WRITING);
     const isFilled = takesAll(writer, bytes);
     closeSync(writer);
     const pipe = {
@@ -149,21 +101,38 @@ class PipePool {
     try {
       this.#kept.push(...(await namelessPipes()));
       return true;
-    } catch {
+    } catch (error) {
+      // Sockets would not help, and those of a program that Node cannot start for this reason would stay open.
+      if (OUT_OF_FILES.has(errorCode(error) ?? "")) throw error;
       return false;
     }
   }
 }
 
-/** Opening a pipe blocks until the other end is open; these flags avoid that. */
-function openForReading(kept: number): [Socket, number] {
-  const fd = openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY | constants.O_NONBLOCK);
-  return [new Socket({ fd, readable: true, writable: false }), openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY)];
+/** How our end and the program's are opened, in this order. Opening a pipe blocks until the other end is open; the flag of our end avoids that. */
+const OUR_READING = [constants.O_RDONLY | constants.O_NONBLOCK, constants.O_WRONLY];
+const OUR_WRITING = [constants.O_WRONLY | constants.O_NONBLOCK, constants.O_RDONLY];
+
+/** If an end cannot be opened, the pipe is closed. */
+function openEnds(kept: number, flags: readonly number[]): number[] {
+  try {
+    return openAll(flags, (flag) => openSync(`/proc/self/fd/${kept}`, flag));
+  } catch (error) {
+    closeSync(kept);
+    throw error;
+  }
 }
 
-function openForWriting(kept: number): [Socket, number] {
-  const fd = openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY | constants.O_NONBLOCK);
-  return [new Socket({ fd, readable: false, writable: true }), openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY)];
+/** All of them or none: what was opened before a failure is closed again. */
+function openAll<Wanted>(wanted: readonly Wanted[], open: (one: Wanted) => number): number[] {
+  const opened: number[] = [];
+  try {
+    for (const one of wanted) opened.push(open(one));
+    return opened;
+  } catch (error) {
+    for (const fd of opened) closeSync(fd);
+    throw error;
+  }
 }
 
 function takesAll(writer: number, bytes: Buffer): boolean {
@@ -189,10 +158,22 @@ async function namelessPipes(): Promise<number[]> {
   const folder = mkdtempSync(path.join(outOfReach(), "codex-mcpd-"));
   const names = Array.from({ length: MADE_AT_ONCE }, (_, at) => path.join(folder, String(at)));
   try {
-    await promisify(execFile)(mkfifo, ["-m", "600", ...names], { env: {}, timeout: MAKING_MS, killSignal: "SIGKILL" });
-    return names.map((name) => openSync(name, constants.O_RDONLY | constants.O_NONBLOCK));
+    // Without streams: if it cannot be started because too many files are open, Node leaves its streams open.
+    const making = spawn(mkfifo, ["-m", "600", ...names], { env: {}, timeout: MAKING_MS, killSignal: "SIGKILL", stdio: "ignore" });
+    await once(making, "exit");
+    return openAll(names, (name) => openSync(name, constants.O_RDONLY | constants.O_NONBLOCK));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    // Works even if no more files can be opened, unlike a removal of whatever is in the folder.
+    for (const name of names) removed(() => unlinkSync(name));
+    removed(() => rmdirSync(folder));
+  }
+}
+
+function removed(remove: () => void): void {
+  try {
+    remove();
+  } catch {
+    // It was not made.
   }
 }
 

@@ -1,15 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import type { Readable } from "node:stream";
+import { Duplex, Readable, Writable } from "node:stream";
 import { describe, errorCode } from "../lib/errors.js";
 import { deferred } from "../lib/promises.js";
 import { ProgramNotStarted, SandboxFailed } from "./errors.js";
-import type { Launch, ProcessTree, SandboxStatus } from "./launch.js";
-import { type OurSide, openStandardStreams, type StandardStreams, type StreamEnd } from "./pipes.js";
+import type { Descriptor, Launch, ProcessTree, SandboxStatus } from "./launch.js";
+import { type Direction, type FilledPipe, pipes } from "./pipes.js";
 
 /** A running program: a command, or a sandbox around one. */
-export interface StartedProgram extends ProcessTree, OurSide {
+export interface StartedProgram extends ProcessTree {
+  /** Present when requested. */
+  readonly stdin: Writable | undefined;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
   /** In a shell's convention: 128 + n for signal n. */
   readonly exitCode: Promise<number>;
   /** The status that the sandbox has reported so far, if there is one. */
@@ -27,27 +31,27 @@ export interface StartOptions {
 
 /** Undefined when it was cancelled before the start. */
 export async function startProgram(launch: Launch, { stdin, signal }: StartOptions): Promise<StartedProgram | undefined> {
-  const texts = launch.descriptors.map((descriptor) => (descriptor.kind === "bytes" ? descriptor.bytes : undefined));
-  const standard = await openStandardStreams({ stdin, texts });
+  const streams = await openStreams(launch, stdin);
   if (signal.aborted) {
-    standard.handedOver();
-    standard.finish({ reusable: true });
+    streams.handedOver();
+    streams.finish({ reusable: true });
     return undefined;
   }
-  const child = spawnWith(launch, standard);
+  const child = spawnWith(launch, streams);
   const exitCode = exitOf(child);
-  feed(launch, child);
-  const streams = standard.of(child);
-  if (child.pid === undefined || !streams) {
-    standard.finish({ reusable: false });
+  const ours = streams.of(child);
+  if (child.pid === undefined || !ours) {
+    streams.finish({ reusable: false });
     await exitCode.catch((error: unknown) => Promise.reject(notStarted(launch, error)));
     throw new ProgramNotStarted(launch.program, "it could not be started");
   }
-  const report = readReport(launch, child);
-  const { stdout, stderr } = streams;
+  const { stdout, stderr } = ours;
+  const report = readReport(ours.report);
   const drained = Promise.all([closed(stdout), closed(stderr), report.closed]).then((): true => true);
   return {
-    ...streams,
+    stdin: ours.stdin,
+    stdout,
+    stderr,
     pid: child.pid,
     containment: launch.containment,
     exitCode,
@@ -55,44 +59,115 @@ export async function startProgram(launch: Launch, { stdin, signal }: StartOptio
     firstProcess: () => launch.sandbox?.readStatus(report.text()).firstProcess,
     drained,
     close: ({ everythingIsGone }) => {
-      for (const stream of [stdout, stderr, streams.stdin]) stream?.destroy();
-      standard.finish({ reusable: everythingIsGone });
+      for (const stream of [stdout, stderr, ours.stdin]) stream?.destroy();
+      streams.finish({ reusable: everythingIsGone });
     },
   };
 }
 
-function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
+/** The connections of a program's descriptors with this process. */
+interface ProgramStreams {
+  /** The `stdio` option for `spawn`. */
+  readonly ends: readonly StreamEnd[];
+  /** Undefined when the program could not be started. */
+  of(child: ChildProcess): OurSide | undefined;
+  /** Called when the program has its ends, or failed to start. */
+  handedOver(): void;
+  finish(options: { reusable: boolean }): void;
+}
+
+type StreamEnd = "pipe" | "ignore" | number;
+
+interface OurSide {
+  readonly stdin: Writable | undefined;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly report: Readable | undefined;
+}
+
+interface Connection {
+  readonly end: StreamEnd;
+  /** Undefined where we have no end, or Node makes both. */
+  readonly ourEnd?: Duplex | undefined;
+}
+
+/** If one of them cannot be opened, none stays open. */
+async function openStreams(launch: Launch, stdin: StartOptions["stdin"]): Promise<ProgramStreams> {
+  const opened: FilledPipe[] = [];
+  const handedOver = () => {
+    for (const pipe of opened) pipe.handedOver();
+  };
+  const finish: ProgramStreams["finish"] = (options) => {
+    for (const pipe of opened) pipe.finish(options);
+  };
+  const connect = async (direction: Direction): Promise<Connection> => {
+    const pipe = await pipes.take(direction);
+    if (pipe) opened.push(pipe);
+    return { end: pipe?.programEnd ?? "pipe", ourEnd: pipe?.ourEnd };
+  };
+  const connectFurther = async (descriptor: Descriptor): Promise<Connection> => {
+    if (descriptor.kind === "open") return { end: descriptor.fd };
+    if (descriptor.kind === "status") return connect("fromProgram");
+    const filled = await pipes.filledWith(descriptor.bytes);
+    if (!filled) return connect("toProgram");
+    opened.push(filled);
+    return { end: filled.programEnd };
+  };
+  try {
+    const connections: Connection[] = [stdin === "pipe" ? await connect("toProgram") : { end: "ignore" }];
+    for (const direction of ["fromProgram", "fromProgram"] as const) connections.push(await connect(direction));
+    for (const descriptor of launch.descriptors) connections.push(await connectFurther(descriptor));
+    return { ends: connections.map(({ end }) => end), of: (child) => ourSide(launch, connections, child), handedOver, finish };
+  } catch (error) {
+    handedOver();
+    finish({ reusable: false });
+    throw notStarted(launch, error);
+  }
+}
+
+function ourSide({ descriptors }: Launch, connections: readonly Connection[], child: ChildProcess): OurSide | undefined {
+  // A child that could not be started may have no list of streams.
+  if (child.pid === undefined) return undefined;
+  const [stdin, stdout, stderr, ...further] = connections.map(({ ourEnd }, at) => ourEnd ?? child.stdio[at]);
+  // A program that has ended no longer reads its input; its exit code is the result.
+  for (const stream of [stdin, ...further]) stream?.on("error", () => {});
+  for (const [at, descriptor] of descriptors.entries()) {
+    const input = further[at];
+    if (descriptor.kind === "bytes" && isWritable(input)) input.end(descriptor.bytes);
+  }
+  const report = further[descriptors.findIndex(({ kind }) => kind === "status")];
+  if (!isReadable(stdout) || !isReadable(stderr)) return undefined;
+  return { stdin: isWritable(stdin) ? stdin : undefined, stdout, stderr, report: isReadable(report) ? report : undefined };
+}
+
+function isReadable(stream: Readable | Writable | null | undefined): stream is Readable {
+  return stream instanceof Readable;
+}
+
+function isWritable(stream: Readable | Writable | null | undefined): stream is Writable {
+  return stream instanceof Duplex || stream instanceof Writable;
+}
+
+function spawnWith(launch: Launch, streams: ProgramStreams): ChildProcess {
   try {
     return spawn(launch.program, launch.args, {
       cwd: launch.cwd,
       env: launch.env,
       // A process group and session of its own: no terminal, and signals reach the whole group.
       detached: true,
-      stdio: withoutStrays([
-        ...standard.ends,
-        ...launch.descriptors.map((descriptor, at) => (descriptor.kind === "open" ? descriptor.fd : (standard.texts[at] ?? "pipe"))),
-      ]),
+      stdio: withoutStrays(streams.ends),
     });
   } catch (error) {
-    standard.finish({ reusable: false });
+    streams.finish({ reusable: false });
     throw notStarted(launch, error);
   } finally {
-    standard.handedOver();
+    streams.handedOver();
   }
 }
 
 function withoutStrays(ends: readonly StreamEnd[]): StreamEnd[] {
   const last = Math.max(ends.length - 1, ...strayDescriptors().keys());
   return Array.from({ length: last + 1 }, (_, fd) => ends[fd] ?? strayDescriptors().get(fd) ?? "ignore");
-}
-
-function feed({ descriptors }: Launch, child: ChildProcess): void {
-  for (const [at, descriptor] of descriptors.entries()) {
-    const stream = child.stdio[3 + at];
-    // A program that has ended no longer reads its input; its exit code is the result.
-    stream?.on("error", () => {});
-    if (descriptor.kind === "bytes" && stream && "write" in stream) stream.end(descriptor.bytes);
-  }
 }
 
 interface Report {
@@ -103,11 +178,9 @@ interface Report {
 /** Enough for a sandbox's report, and bounded in case a command gets hold of the descriptor. */
 const LONGEST_REPORT = 4096;
 
-function readReport({ descriptors }: Launch, child: ChildProcess): Report {
-  const at = descriptors.findIndex(({ kind }) => kind === "status");
-  const stream = at < 0 ? undefined : child.stdio[3 + at];
+function readReport(stream: Readable | undefined): Report {
   let text = "";
-  if (!stream || !("read" in stream)) return { text: () => text, closed: Promise.resolve() };
+  if (!stream) return { text: () => text, closed: Promise.resolve() };
   stream.on("data", (chunk: Buffer) => {
     if (text.length < LONGEST_REPORT) text += chunk.toString("latin1");
   });
@@ -136,10 +209,13 @@ function notStarted({ program, sandbox }: Launch, error: unknown): Error {
   return sandbox && gone ? new SandboxFailed(`${program}: ${reason}`) : new ProgramNotStarted(program, reason);
 }
 
+const TOO_MANY_FILES = "Too many open files; raise the limit of open files (ulimit -n), or run fewer commands at once";
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "No such file or directory",
   EACCES: "Permission denied",
   E2BIG: "Argument list too long",
+  EMFILE: TOO_MANY_FILES,
+  ENFILE: TOO_MANY_FILES,
 };
 
 const O_CLOEXEC = 0o2000000;

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "../../lib/errors.js";
+import { ProgramNotStarted, SandboxNotProbed } from "../errors.js";
 import type { Launch } from "../launch.js";
 import { isExecutableFile, OutsidePrograms, systemProgram, type WritablePlaces } from "../outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../policies.js";
@@ -22,7 +23,10 @@ export type ProbedContainment =
   | { readonly kind: "unshare" }
   | { readonly kind: "plain" };
 
-const PROBE_MS = 5_000;
+/** Longer than a start takes on the busiest machine: a sandbox that seems not to work is not tried again. */
+const PROBE_MS = 15_000;
+/** Shortages of the moment, which say nothing about the sandbox. */
+const SHORTAGE = /too many open files|EMFILE|ENFILE|resource temporarily unavailable|EAGAIN|cannot allocate memory|ENOMEM/i;
 /** Bubblewrap's features by version, newest first. */
 const VERSIONS: readonly Omit<Bubblewrap, "program">[] = [
   { disablesUserNamespaces: true, setsSizes: true },
@@ -32,7 +36,7 @@ const VERSIONS: readonly Omit<Bubblewrap, "program">[] = [
 
 /**
  * An installed program proves nothing: the kernel, a container or a security module may forbid what it needs. So the complete sandbox is
- * run once.
+ * run once. Throws if the machine lacks something now that it may soon have again.
  */
 export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox> {
   if (process.platform === "darwin") return probeSeatbelt();
@@ -72,10 +76,15 @@ async function probeSeatbelt(): Promise<ProbedSandbox> {
 async function complaintOf(launch: () => Launch): Promise<string | undefined> {
   try {
     const { exitCode, stderr } = await runCommand(launch(), { timeoutMs: PROBE_MS }).result;
-    return exitCode === 0 ? undefined : stderr.trim() || `it ended with exit code ${exitCode}`;
+    return exitCode === 0 ? undefined : notAShortage(stderr.trim() || `it ended with exit code ${exitCode}`);
   } catch (error) {
-    return describe(error);
+    return notAShortage(error instanceof ProgramNotStarted ? error.reason : describe(error));
   }
+}
+
+function notAShortage(complaint: string): string {
+  if (SHORTAGE.test(complaint)) throw new SandboxNotProbed(complaint);
+  return complaint;
 }
 
 async function complaintInScratchFolder(launch: (folder: string) => Launch): Promise<string | undefined> {
@@ -85,7 +94,7 @@ async function complaintInScratchFolder(launch: (folder: string) => Launch): Pro
     const parent = existsSync(tmpdir()) ? tmpdir() : "/tmp";
     folder = mkdtempSync(path.join(parent, "codex-mcpd-probe-"));
   } catch (error) {
-    return `it cannot be tried without a temporary folder (${describe(error)})`;
+    return notAShortage(`it cannot be tried without a temporary folder (${describe(error)})`);
   }
   try {
     return await complaintOf(() => launch(folder));

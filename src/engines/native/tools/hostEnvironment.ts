@@ -87,9 +87,12 @@ export class HostEnvironment {
     this.#temporaryFolders.remove(folder);
   }
 
-  /** The sandbox, probed once when first needed. */
+  /** The sandbox, probed once when first needed, and again if it could not be probed. */
   sandbox(): Promise<Sandbox> {
-    this.#sandbox ??= this.#openSandbox();
+    this.#sandbox ??= this.#openSandbox().catch((error: unknown) => {
+      this.#sandbox = undefined;
+      throw error;
+    });
     return this.#sandbox;
   }
 
@@ -131,7 +134,7 @@ export class HostEnvironment {
 
   /** Removes what the sandbox kept for the next command. */
   async close(): Promise<void> {
-    (await this.#sandbox)?.close();
+    (await this.#sandbox?.catch(() => undefined))?.close();
   }
 
   get #claims(): string {
