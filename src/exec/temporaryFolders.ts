@@ -8,8 +8,8 @@ import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/proce
 const LAPSES_AFTER_MS = 24 * 3_600_000;
 
 /**
- * The /tmp folders for threads of callers who share the machine. They lie in our own folder, which no command sees, and their names contain
- * the server that created them, so that a later server can remove what a killed one left.
+ * The /tmp folders for threads of callers who share the machine, and those in which the sandbox is tested. They lie in our own folder,
+ * which no command sees, and their names contain the server that created them, so that a later server can remove what a killed one left.
  */
 export class TemporaryFolders {
   #swept = false;

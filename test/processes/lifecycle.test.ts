@@ -1,3 +1,6 @@
+import { readdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { completed, interrupted } from "../support/callResults.js";
@@ -202,5 +205,19 @@ describe.concurrent("after a restart", () => {
       { type: "function_call_output", output: "Plan updated" },
       { role: "user", content: [{ text: "!say and on" }] },
     ]);
+  });
+
+  it("a folder in which a killed server tested its sandbox is removed by the next server", async () => {
+    await using stage = await setStage();
+    const killer = path.join(stage.root, "killer");
+    await writeFile(killer, "#!/bin/sh\nkill -KILL $PPID\n", { mode: 0o755 });
+    const scratch = () => readdirSync(path.join(stage.codexHome, "mcp-server", "tmp"));
+    await using first = await startServer({ stage, args: ["--engine", "scripted", "--sandbox-bin", killer] });
+    first.call("codex", { prompt: "!say never" });
+    await first.exit();
+    expect(scratch()).toHaveLength(1);
+    await using second = await startServer({ stage });
+    await second.call("codex", { prompt: "!say hi" }).result();
+    await eventually("both servers' folders are removed", () => (scratch().length === 0 ? true : undefined));
   });
 });

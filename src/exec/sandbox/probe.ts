@@ -7,6 +7,7 @@ import type { Launch } from "../launch.js";
 import { isExecutableFile, OutsidePrograms, systemProgram, type WritablePlaces } from "../outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../policies.js";
 import { runCommand } from "../run.js";
+import type { TemporaryFolders } from "../temporaryFolders.js";
 import { type Bubblewrap, confine, contain } from "./bubblewrap.js";
 import { launchUnshared } from "./fullAccess.js";
 import { Placeholders } from "./placeholders.js";
@@ -39,13 +40,15 @@ const VERSIONS: readonly Omit<Bubblewrap, "program">[] = [
  * run once. Throws if the machine lacks something now that it may soon have again.
  */
 export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox> {
-  if (process.platform === "darwin") return probeSeatbelt();
+  if (process.platform === "darwin") return probeSeatbelt(options);
   const candidates = process.platform === "linux" ? bubblewrapCandidates(options) : [];
   const complaints: string[] = [];
   for (const program of candidates) {
     for (const [at, abilities] of VERSIONS.entries()) {
       const bubblewrap = { program, ...abilities };
-      const complaint = await complaintInScratchFolder((workspace) => confine(bubblewrap, scratchCommand(workspace), scratch(workspace)));
+      const complaint = await complaintInScratchFolder(options, (workspace) =>
+        confine(bubblewrap, scratchCommand(workspace), scratch(workspace)),
+      );
       if (complaint === undefined) return { candidates, backend: "bubblewrap", bubblewrap };
       if (at === 0) complaints.push(`${program}: ${complaint}`);
       if (!/Unknown option --(?:disable-userns|size)/.test(complaint)) break;
@@ -65,8 +68,8 @@ export async function probeContainment(candidates: readonly string[]): Promise<P
   return { kind: unshares ? "unshare" : "plain" };
 }
 
-async function probeSeatbelt(): Promise<ProbedSandbox> {
-  const complaint = await complaintInScratchFolder((workspace) => launchSeatbelt(scratchCommand(workspace), scratch(workspace)));
+async function probeSeatbelt(options: WhereToLook): Promise<ProbedSandbox> {
+  const complaint = await complaintInScratchFolder(options, (workspace) => launchSeatbelt(scratchCommand(workspace), scratch(workspace)));
   return complaint === undefined
     ? { candidates: [], backend: "seatbelt" }
     : { candidates: [], backend: "none", reason: `sandbox-exec: ${complaint}` };
@@ -87,21 +90,30 @@ function notAShortage(complaint: string): string {
   return complaint;
 }
 
-async function complaintInScratchFolder(launch: (folder: string) => Launch): Promise<string | undefined> {
+async function complaintInScratchFolder(
+  { scratchFolders = SYSTEM_FOLDERS }: Pick<WhereToLook, "scratchFolders">,
+  launch: (folder: string) => Launch,
+): Promise<string | undefined> {
   let folder: string;
   try {
-    // $TMPDIR may name a missing folder.
-    const parent = existsSync(tmpdir()) ? tmpdir() : "/tmp";
-    folder = mkdtempSync(path.join(parent, "codex-mcpd-probe-"));
+    folder = scratchFolders.make();
   } catch (error) {
     return notAShortage(`it cannot be tried without a temporary folder (${describe(error)})`);
   }
   try {
     return await complaintOf(() => launch(folder));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    scratchFolders.remove(folder);
   }
 }
+
+type ScratchFolders = Pick<TemporaryFolders, "make" | "remove">;
+
+const SYSTEM_FOLDERS: ScratchFolders = {
+  // $TMPDIR may name a missing folder.
+  make: () => mkdtempSync(path.join(existsSync(tmpdir()) ? tmpdir() : "/tmp", "codex-mcpd-probe-")),
+  remove: (folder) => rmSync(folder, { recursive: true, force: true }),
+};
 
 function scratchCommand(cwd: string) {
   return { argv: ["true"], cwd, env: { PATH: "/usr/local/bin:/usr/bin:/bin" } };
@@ -137,6 +149,8 @@ export interface WhereToLook {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Programs in these folders are not trusted, except in the system's own folders. */
   readonly writable: WritablePlaces;
+  /** Where the sandbox is tried. Absent: in the system's temporary folder, where nobody removes what a killed process leaves. */
+  readonly scratchFolders?: ScratchFolders;
 }
 
 /** Programs that may be bubblewrap, best first. */

@@ -155,6 +155,7 @@ export class HostEnvironment {
     const sandbox = await openSandbox({
       env,
       claims: this.#claims,
+      scratchFolders: this.#temporaryFolders,
       writable,
       containFullAccess,
       limits,
