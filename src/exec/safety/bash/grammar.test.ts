@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openGrammar } from "./grammar.js";
+import { clock, openGrammar } from "./grammar.js";
 import { openBashReader } from "./reader.js";
 
 function readerOf(script: string) {
@@ -8,8 +8,8 @@ function readerOf(script: string) {
 
 /** Bash would wait for the rest of such a script. Without a limit, the grammar takes two gigabytes and cannot be used again. */
 it("a script that exhausts the memory of the grammar is not read, and the next call reads with a new one", async () => {
-  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
-  onTestFinished(() => clock.mockRestore());
+  const time = vi.spyOn(clock, "nowMs").mockReturnValue(0);
+  onTestFinished(() => time.mockRestore());
   const other = await readerOf("ls\nls");
   const before = await openGrammar();
   const endless = "ls|".repeat(20_000);
@@ -28,15 +28,23 @@ it("a script of very many parts is not read", async () => {
 });
 
 it("where the time is up, a script is not taken for its beginning", async () => {
-  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
-  onTestFinished(() => clock.mockRestore());
+  const time = vi.spyOn(clock, "nowMs").mockReturnValue(0);
+  onTestFinished(() => time.mockRestore());
   const script = `ls ${"a".repeat(30)}\n`.repeat(1_000);
   expect((await readerOf(script)).canRead(script)).toBe(true);
   // Its words are read at any time.
-  clock.mockReturnValue(10_000);
+  time.mockReturnValue(10_000);
   expect((await readerOf(script)).plainCommands(script)?.at(-1)?.words).toEqual(["ls", "a".repeat(30)]);
   let now = 0;
-  clock.mockImplementation(() => (now += 100));
+  time.mockImplementation(() => (now += 100));
   const later = `${script}rm -rf x`;
   expect((await readerOf(later)).canRead(later)).toBe(false);
+});
+
+it("a script does not become unreadable because other processes have the cores meanwhile", async () => {
+  let now = 0;
+  const busy = vi.spyOn(performance, "now").mockImplementation(() => (now += 10_000));
+  onTestFinished(() => busy.mockRestore());
+  const script = "ls && pwd\n".repeat(1_000);
+  expect((await readerOf(script)).canRead(script)).toBe(true);
 });

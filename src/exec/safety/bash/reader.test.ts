@@ -5,7 +5,7 @@ import path from "node:path";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { SeededRandom } from "../../../../test/support/patch/random.js";
-import { BashGrammar, openGrammar } from "./grammar.js";
+import { BashGrammar, clock, openGrammar } from "./grammar.js";
 import { type BashParser, openBashParser, openBashReader, type PatchCall, patchCall, UNMISTAKABLE_SCRIPTS } from "./reader.js";
 
 let grammar: BashParser;
@@ -254,7 +254,7 @@ it.each(["", "\\\n"])("a text that is made to be slow is rejected once for all c
 
 it("the scripts of one call share the time, and the next call has its own", () => {
   let now = 0;
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const time = vi.spyOn(clock, "nowMs").mockImplementation(() => now);
   const read = vi.spyOn(BashGrammar.prototype, "read").mockImplementation((_script, { deadline }) => {
     // Parsing this script never ends by itself.
     const parseMs = deadline - now + 10;
@@ -262,7 +262,7 @@ it("the scripts of one call share the time, and the next call has its own", () =
     return { answer: undefined, isUnread: true, parseMs };
   });
   onTestFinished(() => {
-    for (const mock of [clock, read]) mock.mockRestore();
+    for (const mock of [time, read]) mock.mockRestore();
   });
   const spentOn = (reader: BashParser) => {
     const startedAt = now;

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Node } from "web-tree-sitter";
-import { type BashGrammar, openGrammar } from "./grammar.js";
+import { type BashGrammar, clock, openGrammar } from "./grammar.js";
 import { type HeredocPatch, mentionedCommands, PATCH_PROGRAMS, type PlainCommand, patchHeredoc, plainCommands } from "./syntaxTree.js";
 import { anyShellScript, runsScripts, shellScript } from "./words.js";
 
@@ -99,7 +99,7 @@ class CallBudget {
 
   /** Until when a script may be parsed; undefined when no time is left. */
   deadlineFor(script: string): number | undefined {
-    return this.#leftMs <= 0 && script.length > SHORT_SCRIPT ? undefined : performance.now() + this.#leftMs;
+    return this.#leftMs <= 0 && script.length > SHORT_SCRIPT ? undefined : clock.nowMs() + this.#leftMs;
   }
 
   spend(ms: number): void {
@@ -159,10 +159,10 @@ export class BashParser implements BashReader {
   #read<Answer>(script: string, answer: (root: Node) => Answer): Answer | undefined {
     if (script.length > MAX_SCRIPT_CHARS) return undefined;
     const known = this.#budget?.answersTo(script);
-    const deadline = this.#budget ? this.#budget.deadlineFor(script) : performance.now() + PARSE_BUDGET_MS;
+    const deadline = this.#budget ? this.#budget.deadlineFor(script) : clock.nowMs() + PARSE_BUDGET_MS;
     if (known?.isUnread) return undefined;
     if (deadline === undefined && !this.#grammar.hasParsed(script)) return undefined;
-    const startedAt = performance.now();
+    const startedAt = clock.nowMs();
     const read = this.#grammar.read(script, { deadline: deadline ?? startedAt, answer });
     this.#budget?.spend(read.parseMs);
     if (read.isUnread && known) known.isUnread = true;
