@@ -51,6 +51,12 @@ it("programs on PATH keep its order; those that cannot be run are left out", () 
   expect(candidates([home, path.join(home, "a"), path.join(home, "b")])).toEqual([first, second]);
 });
 
+it("a program that is reached by two names is tried once", () => {
+  const first = program("usr/bin/bwrap");
+  symlinkSync(path.join(home, "usr/bin"), path.join(home, "bin"));
+  expect(candidates([path.dirname(first), path.join(home, "bin")])).toEqual([first]);
+});
+
 it("a folder that commands or package runners may fill is not trusted", () => {
   program("work/bin/bwrap");
   program("x/node_modules/.bin/bwrap");

@@ -159,7 +159,9 @@ export function bubblewrapCandidates({ bin, codexBin, env, writable }: WhereToLo
   const programs = new OutsidePrograms({ env, writable });
   // PATH may lack the system's folders, or no longer be trusted after a turn with full access.
   const system = systemProgram("bwrap");
-  const installed = [...programs.all("bwrap"), ...(system === undefined ? [] : [system])];
+  const named = [...programs.all("bwrap"), ...(system === undefined ? [] : [system])];
+  // `/bin` is often a link to `/usr/bin`. A program that does not work is tried, and named, once.
+  const installed = named.filter((file, at) => named.findIndex((other) => realPath(other) === realPath(file)) === at);
   if (codexBin !== undefined) return [...new Set([...installed, ...bundledWith(codexBin)])];
   const bundled = programs
     .all("codex")
