@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -13,4 +13,26 @@ export function folderOfRun(): string {
 export function removeFoldersOfRun(): void {
   for (const name of readdirSync(tmpdir()))
     if (name.startsWith(`${NAME}-${process.pid}-`)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+}
+
+/** Commands may write in /tmp, so these names are protected there while they run. */
+const PLACEHOLDERS = [".git", ".codex", ".agents"].map((name) => path.join("/tmp", name));
+
+/**
+ * Returns a function that removes the placeholders that tests have left in /tmp since then: some tests kill servers, and remove the CODEX_HOME in
+ * which the next server would have found what the killed one left.
+ */
+export function rememberPlaceholders(): () => void {
+  const others = PLACEHOLDERS.filter((folder) => existsSync(folder));
+  return () => {
+    for (const folder of PLACEHOLDERS) if (!others.includes(folder) && existsSync(folder)) removeEmpty(folder);
+  };
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Somebody uses it.
+  }
 }
