@@ -9,9 +9,9 @@ import type { McpServerSettings, ThreadSettings } from "../../threads/settings.j
 import type { AgentServers, AgentServersOptions, McpStartupNews } from "./agentServers/agentServers.js";
 import type { AskElicitation, McpAnswer } from "./agentServers/questions.js";
 import { truncationOf } from "./model/modelTraits.js";
-import { Aside } from "./tools/aside.js";
 import { declaredTools } from "./tools/declarations.js";
 import type { HostEnvironment } from "./tools/hostEnvironment.js";
+import { LateEvents } from "./tools/lateEvents.js";
 import type { NativeTools } from "./tools/nativeTools.js";
 import type { Declaration, DeclaredTool, Tool } from "./tools/tool.js";
 import type { CurrentTurn, TurnPurpose } from "./tools/toolRuntime.js";
@@ -36,7 +36,7 @@ export interface ThreadTools {
   /** All changes by the running turn's patches so far. */
   turnDiff(): Promise<string | undefined>;
   /** Events of commands that continue to run after their call. Only threads that behave as recorded have it. */
-  readonly aside: Aside | undefined;
+  readonly lateEvents: LateEvents | undefined;
   /** Switches to another model. A thread that has used its tools keeps them. */
   useSettings(settings: ThreadSettings): void;
   /** Commands are still running after their turns. */
@@ -46,13 +46,13 @@ export interface ThreadTools {
 
 /** Starts the thread's MCP servers. */
 export async function openThreadTools(settings: ThreadSettings, host: HostEnvironment): Promise<LazyThreadTools> {
-  let aside: Aside | undefined;
+  let lateEvents: LateEvents | undefined;
   const turns: CurrentTurn = {
     running: undefined,
     workspace: host.workspaceOf(settings.cwd),
-    get aside() {
-      aside ??= new Aside();
-      return aside;
+    get lateEvents() {
+      lateEvents ??= new LateEvents();
+      return lateEvents;
     },
   };
   const servers = await openConfiguredServers(settings.mcpServers, {
@@ -126,8 +126,8 @@ class LazyThreadTools implements ThreadTools {
     this.#own?.runtime.callsEnded();
   }
 
-  get aside(): Aside | undefined {
-    return this.#parts.settings.asRecorded ? this.#parts.turns.aside : undefined;
+  get lateEvents(): LateEvents | undefined {
+    return this.#parts.settings.asRecorded ? this.#parts.turns.lateEvents : undefined;
   }
 
   endTurn(): void {

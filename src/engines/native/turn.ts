@@ -12,7 +12,7 @@ import { TURN_ABORTED } from "./instructions.js";
 import { type ModelEvent, ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
 import { filledIn, shownItem, type ToolCall, toolCallOf, toolOutput, unansweredCalls } from "./model/items.js";
 import { recordedItem } from "./model/recordedItems.js";
-import { withAside } from "./tools/aside.js";
+import { withLateEvents } from "./tools/lateEvents.js";
 
 /** One turn of any kind. The last event is the turn's end. */
 export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
@@ -21,7 +21,7 @@ export async function* runTurn(conversation: Conversation, input: TurnInput, ctx
   threadTools.beginTurn(ctx, { changesFiles: input.work?.kind !== "review" });
   try {
     const working = work(conversation, input, ctx);
-    const lastMessage = yield* threadTools.aside ? withAside(working, threadTools.aside) : working;
+    const lastMessage = yield* threadTools.lateEvents ? withLateEvents(working, threadTools.lateEvents) : working;
     signal.throwIfAborted();
     const leftBehind = await threadTools.leftBehind();
     if (leftBehind.length > 0) yield leftBehind;

@@ -46,7 +46,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       leftBehind: async () => [],
       endTurn: () => {},
       turnDiff: async () => undefined,
-      aside: undefined,
+      lateEvents: undefined,
       keepsRunning: false,
       close: async () => {},
     },

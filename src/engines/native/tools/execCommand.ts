@@ -13,8 +13,8 @@ import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
+import { type DetachedCommand, showLateEnd, showLateOutput, shownExitCode } from "./detachedCommand.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
-import { type RunningOn, showAside, showEndAside, shownExitCode } from "./runningOn.js";
 import {
   type CommandRequest,
   execFailure,
@@ -148,7 +148,7 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): 
   const { runtime, ctx, starter, command, sandboxed } = starting;
   const output = new Mailbox<ThreadEvent>();
   const seen = new HeadAndTail();
-  const running: RunningOn = { command, turnId: runtime.turnId, onTerminal: args.tty === true, seen };
+  const running: DetachedCommand = { command, turnId: runtime.turnId, onTerminal: args.tty === true, seen };
   let isCalled = true;
   let { unannounced } = starting;
   const announce = () => {
@@ -163,7 +163,7 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): 
       if (ctx.asRecorded && performance.now() - startedAt < UNSEEN_MS) return;
       announce();
       seen.push(bytes);
-      if (ctx.asRecorded && !isCalled) return showAside(bytes, running, runtime);
+      if (ctx.asRecorded && !isCalled) return showLateOutput(bytes, running, runtime);
       output.put({ type: "commandOutput", callId: ctx.callId, stream, bytes });
     };
     const started = runtime.sessions
@@ -186,7 +186,8 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): 
     const { report, finished } = await started;
     if (report.sessionId !== undefined) {
       starting.running.set(report.sessionId, { command, sandboxed, onTerminal: running.onTerminal });
-      if (ctx.asRecorded) void showEndAside(finished, running, runtime);
+      // Ends soon after the command, whose end the sessions wait for.
+      if (ctx.asRecorded) void showLateEnd(finished, running, runtime);
     }
     if (unannounced && !isDenied(report, { sandboxed })) {
       yield [unannounced];
@@ -216,7 +217,7 @@ function wasStopped(attempt: Attempt, permission: Permission, { runtime, ctx }: 
 /** Codex 0.92.0 showed no output of the first 150 ms, in which it waited for a refusal of the sandbox. Ours takes longer to start. */
 const UNSEEN_MS = 300;
 
-/** At the end it repeated what it had shown; if that was nothing, what the model gets. */
+/** The output in the event of a command's end, as in Codex 0.92.0: the output that was shown or, if none was, the output that the model gets. */
 function endAsRecorded(output: string, { seen, most }: { readonly seen: HeadAndTail; readonly most: number }): string {
   const bytes = seen.bytes();
   return bytes.length > 0 ? outputText(bytes) : withLineCount(output, { unit: "tokens", limit: most });
@@ -240,7 +241,7 @@ async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext)
     const most = tokens ?? DEFAULT_OUTPUT_TOKENS;
     if (!ctx.asRecorded || !left) return yield* answer(report, most, { runtime, command: left?.command });
     const typed: ThreadEvent = { type: "commandTyped", callId: left.command.callId, sessionId: id, typed: chars ?? "" };
-    yield [...runtime.aside.take(), typed];
+    yield [...runtime.lateEvents.take(), typed];
     const exitCode = report.exitCode === undefined ? undefined : shownExitCode(report.exitCode, left);
     return yield* answer({ ...report, exitCode }, most, { runtime, command: undefined });
   } catch (error) {

@@ -18,8 +18,8 @@ import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { truncationOf } from "../model/modelTraits.js";
 import { secretVariables } from "../model/provider.js";
-import type { Aside } from "./aside.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
+import type { LateEvents } from "./lateEvents.js";
 import { OWN_TMP, ThreadFiles } from "./threadFiles.js";
 
 /** The purpose of a turn, as far as its tools need it. */
@@ -33,7 +33,7 @@ export interface CurrentTurn {
   /** The real path of the thread's folder at the time the thread was opened. */
   readonly workspace: string;
   running: (Pick<TurnContext, "ask" | "confined" | "reach" | "turnId"> & TurnPurpose) | undefined;
-  readonly aside: Aside;
+  readonly lateEvents: LateEvents;
 }
 
 /** What was allowed for the rest of a thread. */
@@ -144,8 +144,8 @@ export class ToolRuntime {
   }
 
   /** Events of commands that run on after their call, as Codex 0.92.0 showed them. */
-  get aside(): Aside {
-    return this.#turns.aside;
+  get lateEvents(): LateEvents {
+    return this.#turns.lateEvents;
   }
 
   get turnId(): TurnId | undefined {

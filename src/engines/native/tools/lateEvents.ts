@@ -1,16 +1,16 @@
-import { deferred } from "../../../lib/promises.js";
+import { type Deferred, deferred } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 
-/** Further events are dropped. A command shows at most 10,000 pieces of output, so this many events wait only if no turn takes them. */
+/** The limit of held events. A command shows at most 10,000 pieces of output, so the limit is reached only if no turn takes the events. */
 const MOST_HELD = 20_000;
-/** Of output. The model has the output from `write_stdin`; only the events lack what is beyond. */
+/** The limit of held output. Output beyond it is missing in the events, but the model can get it with `write_stdin`. */
 const MOST_HELD_BYTES = 8 * 1024 * 1024;
 
 /** Events of commands that continue to run after their call. A running turn shows them at once; if none runs, they wait for the next turn. */
-export class Aside {
+export class LateEvents {
   #held: ThreadEvent[] = [];
   #heldBytes = 0;
-  #wake: (() => void) | undefined;
+  #arrival: Deferred<void> | undefined;
 
   put(event: ThreadEvent): void {
     const bytes = event.type === "commandOutput" ? event.bytes.length : 0;
@@ -18,7 +18,7 @@ export class Aside {
     if (isFull && event.type !== "commandEnded") return;
     this.#heldBytes += bytes;
     this.#held.push(event);
-    this.#wake?.();
+    this.wake();
   }
 
   take(): readonly ThreadEvent[] {
@@ -28,22 +28,23 @@ export class Aside {
     return held;
   }
 
-  /** Waits until there is something to take, or `other` has settled. */
-  async arrivalOr(other: Promise<unknown>): Promise<void> {
+  /** Resolves when there is something to take, or `wake` is called. */
+  async arrival(): Promise<void> {
     if (this.#held.length > 0) return;
-    const woken = deferred<void>();
-    const wake = () => woken.resolve();
-    this.#wake = wake;
-    other.then(wake, wake);
-    await woken.promise;
-    this.#wake = undefined;
+    this.#arrival = deferred<void>();
+    await this.#arrival.promise;
+  }
+
+  /** Ends the wait for an arrival. */
+  wake(): void {
+    this.#arrival?.resolve();
   }
 }
 
-/** The batches of `main` and those of `aside`, in the order of their arrival. */
-export async function* withAside<End>(
+/** The batches of `main` and those of `lateEvents`, in the order of their arrival. */
+export async function* withLateEvents<End>(
   main: AsyncGenerator<readonly ThreadEvent[], End>,
-  aside: Aside,
+  lateEvents: LateEvents,
 ): AsyncGenerator<readonly ThreadEvent[], End> {
   try {
     for (;;) {
@@ -51,11 +52,12 @@ export async function* withAside<End>(
       let isSettled = false;
       const settle = () => {
         isSettled = true;
+        lateEvents.wake();
       };
       next.then(settle, settle);
       while (!isSettled) {
-        await aside.arrivalOr(next);
-        const held = aside.take();
+        await lateEvents.arrival();
+        const held = lateEvents.take();
         if (held.length > 0) yield held;
       }
       const { done, value } = await next;

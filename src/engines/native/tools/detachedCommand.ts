@@ -15,7 +15,7 @@ const CLOSED_MS = 50;
 const ENDING_SIGNALS = [1, 2, 3, 9, 15];
 
 /** A command that continues to run after the call that started it. */
-export interface RunningOn {
+export interface DetachedCommand {
   readonly command: CommandCall;
   readonly turnId: TurnId | undefined;
   readonly onTerminal: boolean;
@@ -23,13 +23,13 @@ export interface RunningOn {
   readonly seen: HeadAndTail;
 }
 
-/** Shows the output of a command after its call, beside whatever else happens on the thread, as Codex 0.92.0 did. */
-export function showAside(bytes: Buffer, { command: { callId }, turnId }: RunningOn, { aside }: ToolRuntime): void {
-  aside.put({ type: "commandOutput", callId, stream: "stdout", bytes, ...(turnId && { ofTurn: turnId }) });
+/** Shows output that a command writes after its call, between the other events of the thread, as Codex 0.92.0 did. */
+export function showLateOutput(bytes: Buffer, { command: { callId }, turnId }: DetachedCommand, { lateEvents }: ToolRuntime): void {
+  lateEvents.put({ type: "commandOutput", callId, stream: "stdout", bytes, ...(turnId && { ofTurn: turnId }) });
 }
 
-/** Waits for the end of the command and shows it in the same way. */
-export async function showEndAside(finished: Promise<CommandResult>, running: RunningOn, runtime: ToolRuntime): Promise<void> {
+/** Waits for the end of the command, then shows it in the same way. */
+export async function showLateEnd(finished: Promise<CommandResult>, running: DetachedCommand, runtime: ToolRuntime): Promise<void> {
   const { command, turnId, onTerminal, seen } = running;
   const result = await finished.catch(() => undefined);
   const isStopped = result?.ended !== "exited";
@@ -38,7 +38,7 @@ export async function showEndAside(finished: Promise<CommandResult>, running: Ru
     await sleep(CLOSED_MS, undefined, { ref: false });
     const line = Buffer.from("\r\n");
     seen.push(line);
-    showAside(line, running, runtime);
+    showLateOutput(line, running, runtime);
   }
   if (!onTerminal || isStopped) await sleep(onTerminal ? CLOSED_MS : LAST_OUTPUT_MS, undefined, { ref: false });
   const text = outputText(seen.bytes());
@@ -49,10 +49,10 @@ export async function showEndAside(finished: Promise<CommandResult>, running: Ru
     ...shown,
     formattedOutput: formattedOutput({ aggregatedOutput: text, exitCode, durationMs, ended: "exited" }, runtime.truncation),
   };
-  runtime.aside.put({ type: "commandEnded", ...command, ...whole, exitCode, durationMs, ...(turnId && { ofTurn: turnId }) });
+  runtime.lateEvents.put({ type: "commandEnded", ...command, ...whole, exitCode, durationMs, ...(turnId && { ofTurn: turnId }) });
 }
 
 /** The exit code in events and for the model. */
-export function shownExitCode(exitCode: number, { onTerminal }: Pick<RunningOn, "onTerminal">): number {
+export function shownExitCode(exitCode: number, { onTerminal }: Pick<DetachedCommand, "onTerminal">): number {
   return onTerminal && ENDING_SIGNALS.includes(exitCode - 128) ? 1 : exitCode;
 }
