@@ -48,6 +48,16 @@ it("finds for a worktree what its own settings name and what those of its main r
   expect(found("tree", "tree").sort()).toEqual(["tree/hooks", "tree/own.cfg"]);
 });
 
+it("finds the last of several folders of hooks in a file, as git does, and a limited number of included files", () => {
+  const includes = Array.from({ length: 300 }, (_, at) => `\tpath = ../settings/${at}.cfg\n`);
+  write(".git/config", `[core]\n\thooksPath = first\n\thooksPath = second\n[include]\n${includes.join("")}`);
+  for (let at = 0; at < 300; at++) write(`settings/${at}.cfg`);
+  for (const folder of ["first", "second"]) write(`${folder}/pre-commit`);
+  const names = found();
+  expect(names.filter((name) => !name.startsWith("settings/"))).toEqual(["second"]);
+  expect(names).toHaveLength(101);
+});
+
 it.each([
   ["nothing is named", "[core]\n\tbare = false\n"],
   ["the folder is missing", "[core]\n\thooksPath = nowhere\n"],

@@ -9,7 +9,9 @@ import { gitFoldersBehind } from "./policy.js";
 const LARGEST_CONFIG = { maxBytes: 64 * 1024 };
 /** The most settings files that are read: those of the repository and of the user, and those that they include. */
 const MOST_CONFIGS = 12;
-/** In a folder of hooks. Git knows fewer hooks than this. */
+/** The most files that the settings include. A search for guarded names blocks the server while it looks them up. */
+const MOST_INCLUDED = 100;
+/** The most files in a folder of hooks. Git knows fewer hooks than this. */
 const MOST_HOOKS = 100;
 /** The name of Husky's folder of hooks: each file in it runs the file of the same name in the parent folder. */
 const HUSKY_HOOKS = "_";
@@ -25,11 +27,11 @@ export function runByGit(workTree: string, root: string): string[] {
   const hooks = [...folders.map((folder) => path.join(folder, "hooks")), ...hookFolders].flatMap(withTargets);
   const huskyScripts = hookFolders.filter((folder) => path.basename(folder) === HUSKY_HOOKS).map((folder) => path.dirname(folder));
   const places = new Set([...hooks, ...[...huskyScripts, ...included].flatMap(realOf)]);
-  // A folder that contains the work tree is not for git alone.
+  // A folder that contains the work tree is left out: it has more in it than what git runs.
   return [...places].filter((place) => isBelow(place, root) && !isInside(workTree, place) && !folders.some((git) => isInside(place, git)));
 }
 
-/** A folder, and what links in it lead to. */
+/** The real paths of a folder and of the targets of its links; empty if there is no such folder. */
 function withTargets(hooks: string): string[] {
   return realOf(hooks).flatMap((folder) => {
     const names = namesIn(folder).slice(0, MOST_HOOKS);
@@ -37,7 +39,7 @@ function withTargets(hooks: string): string[] {
   });
 }
 
-/** Empty where nothing exists. */
+/** The real path of a file; empty if it does not exist. */
 function realOf(file: string): string[] {
   const found = followLinks(file);
   return found ? [found.real] : [];
@@ -45,21 +47,24 @@ function realOf(file: string): string[] {
 
 function settingsOf(workTree: string, folders: readonly string[]): { readonly hookFolders: string[]; readonly included: string[] } {
   const own = folders.flatMap((folder) => [path.join(folder, "config"), path.join(folder, "config.worktree")]);
-  const hookFolders: string[] = [];
-  const included: string[] = [];
+  const hookFolders = new Set<string>();
+  const included = new Set<string>();
   const files = [...own, ...OF_THE_USER.map((name) => path.join(homedir(), name))];
   for (let at = 0; at < files.length && at < MOST_CONFIGS; at++) {
     const file = files[at] ?? "";
+    let hooksPath: string | undefined;
     for (const { section, key, value } of gitSettings(smallFileIfAny(file, LARGEST_CONFIG) ?? "")) {
-      if (key === "path" && /^include(?:if\s|$)/i.test(section)) {
+      if (key === "path" && /^include(?:if\s|$)/i.test(section) && included.size < MOST_INCLUDED) {
         const named = resolved(value, path.dirname(file));
-        included.push(named);
-        files.push(named);
+        if (!included.has(named)) files.push(named);
+        included.add(named);
       }
-      if (key === "hookspath" && /^core$/i.test(section)) hookFolders.push(resolved(value, workTree));
+      if (key === "hookspath" && /^core$/i.test(section)) hooksPath = value;
     }
+    // Of several values in one file, git uses the last.
+    if (hooksPath !== undefined) hookFolders.add(resolved(hooksPath, workTree));
   }
-  return { hookFolders, included };
+  return { hookFolders: [...hookFolders], included: [...included] };
 }
 
 /** The user's settings for all repositories. A relative path to a folder of hooks in them is relative to each work tree. */
