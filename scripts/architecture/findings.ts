@@ -49,11 +49,11 @@ function open(rule: string, found: readonly string[], known: readonly string[]):
 
 function exportedOnce(sources: Sources): Finding {
   const known: readonly string[] = STILL_OPEN.namesExportedTwice;
-  const told = [...namesExportedTwice(sources)].map(([name, files]) => ({ name, line: `${name}: ${files.join(", ")}` }));
+  const lines = [...namesExportedTwice(sources)].map(([name, files]) => ({ name, line: `${name}: ${files.join(", ")}` }));
   return {
     rule: "a name is exported by one file",
-    found: told.map(({ line }) => line),
-    broken: told.filter(({ name }) => !known.includes(name)).map(({ line }) => line),
+    found: lines.map(({ line }) => line),
+    broken: lines.filter(({ name }) => !known.includes(name)).map(({ line }) => line),
   };
 }
 

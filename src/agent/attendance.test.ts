@@ -154,7 +154,7 @@ describe("the end of a turn", () => {
     ground.attendance.visit(turn).leave();
     turn.publish([DONE]);
     expect(ground.attendance.on(ground.thread).map((attended) => attended.turn)).toEqual([turn]);
-    ground.attendance.visit(turn).told();
+    ground.attendance.visit(turn).received();
     expect(ground.attendance.on(ground.thread)).toEqual([]);
   });
 
@@ -261,7 +261,7 @@ it("questions are reported once", () => {
   const turn = ground.begin();
   const ids = ["a", "b"] as ApprovalId[];
   const visit = ground.attendance.visit(turn);
-  visit.toldOf(ids.slice(0, 1));
+  visit.reported(ids.slice(0, 1));
   visit.leave();
-  expect(ground.attendance.visit(turn).untold(ids)).toEqual(["b"]);
+  expect(ground.attendance.visit(turn).unreported(ids)).toEqual(["b"]);
 });

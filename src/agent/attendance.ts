@@ -18,16 +18,17 @@ export interface Visit extends Disposable {
   /** The turn was started for an earlier caller with the same request, which was lost. */
   readonly findsLost: boolean;
   /** The caller received the turn's result, so the result need not be kept. */
-  told(): void;
+  received(): void;
   /** The caller leaves and knows the thread id. The turn continues. */
   leave(): void;
   /** The caller left without learning the thread id. The turn continues and can be found by an equal request. */
   lose(): void;
   /** The caller will not come back. The turn is interrupted unless another caller attends it. */
   vanish(): void;
-  /** Those questions that no earlier call has reported to its caller. */
-  untold(questions: readonly ApprovalId[]): readonly ApprovalId[];
-  toldOf(questions: readonly ApprovalId[]): void;
+  /** Of the given questions, those that no earlier call has reported to its caller. */
+  unreported(questions: readonly ApprovalId[]): readonly ApprovalId[];
+  /** Notes that this call has reported the questions to its caller. */
+  reported(questions: readonly ApprovalId[]): void;
 }
 
 export interface AttendanceOptions {
@@ -114,7 +115,7 @@ export class AttendedTurn {
   readonly #wish: Wish;
   readonly #options: AttendanceOptions;
   readonly #questions = new Map<ApprovalId, ApprovalRequest>();
-  readonly #toldOf = new Set<ApprovalId>();
+  readonly #reported = new Set<ApprovalId>();
   #visitors = 0;
   #onlookers = 0;
   #wasVisited = false;
@@ -174,7 +175,7 @@ export class AttendedTurn {
     } else if (event.type === "approvalRequested" || event.type === "approvalDecided") this.#look();
   }
 
-  visit(told: () => void): Visit {
+  visit(received: () => void): Visit {
     this.#visitors++;
     this.#wasVisited = true;
     this.#vanished = false;
@@ -189,7 +190,7 @@ export class AttendedTurn {
     };
     return {
       findsLost: this.#isLost,
-      told: () => go(told),
+      received: () => go(received),
       leave: () => go(() => this.known()),
       lose: () =>
         go(() => {
@@ -199,9 +200,9 @@ export class AttendedTurn {
         go(() => {
           this.#vanished = true;
         }),
-      untold: (questions) => questions.filter((id) => !this.#toldOf.has(id)),
-      toldOf: (questions) => {
-        for (const id of questions) this.#toldOf.add(id);
+      unreported: (questions) => questions.filter((id) => !this.#reported.has(id)),
+      reported: (questions) => {
+        for (const id of questions) this.#reported.add(id);
       },
       [Symbol.dispose]: () => go(() => this.known()),
     };
@@ -253,11 +254,11 @@ const NOBODY: Disposable = { [Symbol.dispose]() {} };
 
 const NO_VISIT: Visit = {
   findsLost: false,
-  told() {},
+  received() {},
   leave() {},
   lose() {},
   vanish() {},
-  untold: (questions) => questions,
-  toldOf() {},
+  unreported: (questions) => questions,
+  reported() {},
   [Symbol.dispose]() {},
 };

@@ -82,5 +82,5 @@ async function* eventsOf(
   if (!log) return;
   using visit = running && attendance.visit(running);
   for await (const batch of log.read({ signal })) yield { turn, events: batch.map(({ value }) => value) };
-  if (running?.ended) visit?.told();
+  if (running?.ended) visit?.received();
 }

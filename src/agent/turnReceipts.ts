@@ -64,7 +64,7 @@ export class TurnReceipts {
   }
 
   async of(turn: Turn): Promise<TurnReceipt> {
-    const receipt = await (this.#turns.get(turn) ?? new ObservedReceipt({}, { reach: undefined, looks: false })).told();
+    const receipt = await (this.#turns.get(turn) ?? new ObservedReceipt({}, { reach: undefined, looks: false })).receipt();
     const { usage, inForce } = receipt;
     const price = inForce && this.#parts.prices?.[inForce.model];
     return usage && price ? { ...receipt, costUsd: costOf(usage.turn, price) } : receipt;
@@ -73,7 +73,7 @@ export class TurnReceipts {
 
 /** The receipt of one turn, under construction. */
 class ObservedReceipt {
-  readonly #book = new ReceiptCollector();
+  readonly #collector = new ReceiptCollector();
   readonly #parts: ReceiptParts;
   readonly #how: { readonly reach: Reach | undefined; readonly looks: boolean };
   #cwd: string | undefined;
@@ -92,7 +92,7 @@ class ObservedReceipt {
   observe(event: Parameters<ReceiptCollector["observe"]>[0]): void {
     this.#sinceMs ??= Date.now();
     if (event.type === "threadConfigured" || event.type === "turnContext") this.#cwd = event.settings.cwd;
-    this.#book.observe(event);
+    this.#collector.observe(event);
     if (isTurnEnd(event)) this.#files = this.#lookAgain(event.type === "turnAborted" ? LOOK_WHEN_STOPPED_MS : LOOK_MS);
   }
 
@@ -107,18 +107,18 @@ class ObservedReceipt {
     await (await this.#look)?.before();
   }
 
-  async told(): Promise<TurnReceipt> {
-    return this.#book.receipt(this.#files ? await this.#files : this.#byPatches());
+  async receipt(): Promise<TurnReceipt> {
+    return this.#collector.receipt(this.#files ? await this.#files : this.#byPatches());
   }
 
   async #lookAgain(withinMs: number): Promise<ChangedFiles | undefined> {
     if (!this.#mayHaveChanged) return { from: "nothing", list: [] };
     const look = await this.#look;
     if (!look) return this.#byPatches();
-    return look.after({ withinMs, patches: this.#book.patches });
+    return look.after({ withinMs, patches: this.#collector.patches });
   }
 
   #byPatches(): ChangedFiles {
-    return { from: "patches", list: this.#book.patches };
+    return { from: "patches", list: this.#collector.patches };
   }
 }

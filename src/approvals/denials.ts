@@ -3,7 +3,7 @@ import type { ApprovalDecision, DecidedBy } from "./model.js";
 type Denial = Extract<ApprovalDecision, { kind: "denied" }>;
 
 /** The channels through which a person, or a program acting for one, can refuse. */
-const PERSONS_DOORS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy | undefined>([
+const PERSONS_CHANNELS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy | undefined>([
   "elicitation",
   "tool",
   "http",
@@ -13,7 +13,7 @@ const PERSONS_DOORS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy | un
 
 /** True only for a real refusal: not for a rule, a timeout, an unreadable response, or a client that answered without asking anyone. */
 export function isPersonsNo({ by, failed, dismissed }: Denial): boolean {
-  return !failed && !dismissed && PERSONS_DOORS.has(by);
+  return !failed && !dismissed && PERSONS_CHANNELS.has(by);
 }
 
 /** The question was closed without an answer. That is not a refusal either. */

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type FilledPipe, type ProgramPipe, pipes } from "./pipes.js";
+import { type ProgramEnd, type ProgramPipe, pipes } from "./pipes.js";
 
 async function taken(): Promise<ProgramPipe> {
   const pipe = await pipes.take("fromProgram");
@@ -38,13 +38,13 @@ describe.skipIf(process.platform !== "linux")("a pipe that is used again", () =>
   });
 });
 
-describe.skipIf(process.platform !== "linux")("a pipe with a text", () => {
-  const readBy = ({ programEnd }: FilledPipe) => {
+describe.skipIf(process.platform !== "linux")("a pipe that is filled with a text", () => {
+  const readBy = ({ programEnd }: ProgramEnd) => {
     const { stdout } = spawnSync("cat", { stdio: [programEnd, "pipe", "inherit"], encoding: "utf8" });
     return stdout;
   };
 
-  it("ends after it, and is used again when it was read", async () => {
+  it("ends after the text, and is used again once the text was read", async () => {
     for (const text of ["a text", "another", ""]) {
       const pipe = await pipes.filledWith(Buffer.from(text));
       if (!pipe) throw new Error("no pipe could be had");
@@ -54,7 +54,7 @@ describe.skipIf(process.platform !== "linux")("a pipe with a text", () => {
     }
   });
 
-  it("is not there for a text that it cannot hold, and contains none that a program did not read", async () => {
+  it("does not exist for a text that is too long, and is not used again if its text was not read", async () => {
     expect(await pipes.filledWith(Buffer.alloc(10_000_000))).toBeUndefined();
     const unread = await pipes.filledWith(Buffer.from("not read"));
     unread?.handedOver();

@@ -8,13 +8,13 @@ import { errorCode } from "../lib/errors.js";
 import { ProgramNotStarted } from "./errors.js";
 import { systemProgram } from "./outside/outsidePrograms.js";
 
-/** One end is the program's, the other is ours. */
-export interface ProgramPipe extends FilledPipe {
+/** A pipe between this process and a program. */
+export interface ProgramPipe extends ProgramEnd {
   readonly ourEnd: Socket;
 }
 
-/** Holds all that the program will read from it. */
-export interface FilledPipe {
+/** The program's end of a pipe. */
+export interface ProgramEnd {
   readonly programEnd: number;
   /** Called when the program has its end or failed to start: closes that end here, so that reading ends with the last writer. */
   handedOver(): void;
@@ -61,10 +61,10 @@ class PipePool {
   }
 
   /**
-   * A pipe with these bytes, which ends after them at once: a program that reads up to the end does not wait for this process. Undefined where
-   * they do not fit.
+   * A pipe that contains these bytes and has no writer any more, so a program that reads it up to the end does not wait for this process.
+   * Undefined if the bytes do not fit.
    */
-  async filledWith(bytes: Buffer): Promise<FilledPipe | undefined> {
+  async filledWith(bytes: Buffer): Promise<ProgramEnd | undefined> {
     const kept = await this.#next();
     if (kept === undefined) return undefined;
     const [writer = -1, programEnd = -1] = openEnds(kept, OUR_WRITING);
@@ -102,18 +102,18 @@ class PipePool {
       this.#kept.push(...(await namelessPipes()));
       return true;
     } catch (error) {
-      // Sockets would not help, and those of a program that Node cannot start for this reason would stay open.
+      // Sockets count as open files too, and Node does not close those of a program that it cannot start for this reason.
       if (OUT_OF_FILES.has(errorCode(error) ?? "")) throw error;
       return false;
     }
   }
 }
 
-/** How our end and the program's are opened, in this order. Opening a pipe blocks until the other end is open; the flag of our end avoids that. */
+/** How our end and the program's are opened, in this order. Opening a pipe blocks until the other end is open; O_NONBLOCK at our end avoids that. */
 const OUR_READING = [constants.O_RDONLY | constants.O_NONBLOCK, constants.O_WRONLY];
 const OUR_WRITING = [constants.O_WRONLY | constants.O_NONBLOCK, constants.O_RDONLY];
 
-/** If an end cannot be opened, the pipe is closed. */
+/** Opens both ends of a pipe. If one cannot be opened, the pipe is closed. */
 function openEnds(kept: number, flags: readonly number[]): number[] {
   try {
     return openAll(flags, (flag) => openSync(`/proc/self/fd/${kept}`, flag));
@@ -163,7 +163,7 @@ async function namelessPipes(): Promise<number[]> {
     await once(making, "exit");
     return openAll(names, (name) => openSync(name, constants.O_RDONLY | constants.O_NONBLOCK));
   } finally {
-    // Works even if no more files can be opened, unlike a removal of whatever is in the folder.
+    // Removes each file by its name. Listing the folder would fail if no more files can be opened.
     for (const name of names) removed(() => unlinkSync(name));
     removed(() => rmdirSync(folder));
   }
@@ -173,7 +173,7 @@ function removed(remove: () => void): void {
   try {
     remove();
   } catch {
-    // It was not made.
+    // It does not exist.
   }
 }
 

@@ -6,7 +6,7 @@ import { describe, errorCode } from "../lib/errors.js";
 import { deferred } from "../lib/promises.js";
 import { ProgramNotStarted, SandboxFailed } from "./errors.js";
 import type { Descriptor, Launch, ProcessTree, SandboxStatus } from "./launch.js";
-import { type Direction, type FilledPipe, pipes } from "./pipes.js";
+import { type Direction, type ProgramEnd, pipes } from "./pipes.js";
 
 /** A running program: a command, or a sandbox around one. */
 export interface StartedProgram extends ProcessTree {
@@ -87,13 +87,13 @@ interface OurSide {
 
 interface Connection {
   readonly end: StreamEnd;
-  /** Undefined where we have no end, or Node makes both. */
+  /** Undefined if this process has no end, or if Node creates both ends. */
   readonly ourEnd?: Duplex | undefined;
 }
 
-/** If one of them cannot be opened, none stays open. */
+/** Opens all streams of a program. If one cannot be opened, none stays open. */
 async function openStreams(launch: Launch, stdin: StartOptions["stdin"]): Promise<ProgramStreams> {
-  const opened: FilledPipe[] = [];
+  const opened: ProgramEnd[] = [];
   const handedOver = () => {
     for (const pipe of opened) pipe.handedOver();
   };

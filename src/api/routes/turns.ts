@@ -137,7 +137,7 @@ async function started(agent: Agent, ask: Ask, waiting: Waiting): Promise<z.infe
   const visit = agent.visit(waiting.turn);
   try {
     const turn = await seen(agent, ask, waiting);
-    if (waiting.turn.ended) visit.told();
+    if (waiting.turn.ended) visit.received();
     return { turn, thread: await summaryOf(agent, ask, { threadId: waiting.turn.threadId }) };
   } finally {
     visit.leave();

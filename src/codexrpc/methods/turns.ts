@@ -120,7 +120,7 @@ export const sendUserTurn = defineMethod({
 });
 
 /** How long the response waits for a listener whose client does not read. */
-const TELLING_MS = 2_000;
+const DELIVERY_MS = 2_000;
 
 export const interruptConversation = defineMethod({
   name: "interruptConversation",
@@ -208,7 +208,7 @@ export async function interrupt(id: ThreadId, { agent, ask, client }: MethodCont
     await Promise.all([stopTurns(), endsWithin(WITHDRAWING_MS, withdrawn)]);
     if ((await agent.runningTurns(ask, id)).length > 0) await stopTurns();
   });
-  await endsWithin(TELLING_MS, Promise.all(told));
+  await endsWithin(DELIVERY_MS, Promise.all(told));
 }
 
 function inputOf(items: readonly InputPiece[]): SaidInput {

@@ -42,11 +42,11 @@ export class AnswerCalls {
 
   /** Runs the remaining calls after the response has ended. */
   async *carryOutRest(): AsyncGenerator<readonly ThreadEvent[]> {
-    for (const { call, result } of this.#early.splice(0)) yield* this.#told(call, result);
-    for (const call of this.#take()) yield* this.#told(call, yield* this.#carryOut(call));
+    for (const { call, result } of this.#early.splice(0)) yield* this.#resultEvents(call, result);
+    for (const call of this.#take()) yield* this.#resultEvents(call, yield* this.#carryOut(call));
   }
 
-  /** What follows the outputs, for the next request. */
+  /** Adds the messages that follow the outputs to the conversation. */
   following(): ThreadEvent[] {
     return this.#after.splice(0).map((item) => this.#conversation.remember(item));
   }
@@ -64,7 +64,7 @@ export class AnswerCalls {
     for (let call = this.#waiting.shift(); call; call = this.#waiting.shift()) yield call;
   }
 
-  *#told(call: ToolCall, result: ToolResult): Generator<readonly ThreadEvent[]> {
+  *#resultEvents(call: ToolCall, result: ToolResult): Generator<readonly ThreadEvent[]> {
     if (result.isUnseen) {
       yield [this.#conversation.rememberUnseen(toolOutput(call, result.output))];
       return;

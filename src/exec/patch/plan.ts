@@ -38,7 +38,7 @@ interface PlanOptions {
 export async function planPatch(patch: Patch, { cwd, mayRead, shownAsWritten }: PlanOptions): Promise<PatchPlan> {
   if (patch.operations.length === 0) throw new EmptyPatch();
   const planned = new PlannedFiles();
-  const planning: Planning = { planned, cwd, read: readerOf(mayRead), again: new Sum() };
+  const planning: Planning = { planned, cwd, read: readerOf(mayRead), searchedAgain: new Total() };
   for (const operation of patch.operations) await planOperation(operation, planning);
   const files = shownAsWritten ? planned.all().map(asWritten(cwd)) : planned.all();
   return { files, changes: changesOf(files), summary: summarise(patch) };
@@ -50,18 +50,18 @@ function asWritten(cwd: string): (file: PlannedFile) => PlannedFile {
 }
 
 function readerOf(mayRead: MayRead): Planning["read"] {
-  const sum = new Sum();
+  const total = new Total();
   return async (path) => {
     const { bytes } = await readFileAt(path, mayRead);
-    sum.add(bytes);
-    if (sum.isTooLarge) throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
-    if (sum.hasTooManyLines) throw new PatchInvalid(TOO_MANY_LINES);
+    total.add(bytes);
+    if (total.isTooLarge) throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
+    if (total.hasTooManyLines) throw new PatchInvalid(TOO_MANY_LINES);
     return bytes;
   };
 }
 
-/** What was read, counted up to the limits. */
-class Sum {
+/** The size and the number of lines of several contents, counted up to the limits. */
+class Total {
   #size = 0;
   #lines = 0;
 
@@ -85,8 +85,8 @@ interface Planning {
   readonly planned: PlannedFiles;
   readonly cwd: string;
   readonly read: (path: string) => Promise<Buffer>;
-  /** Files that further sections change: each section searches the whole file. */
-  readonly again: Sum;
+  /** The contents of files that are changed by more than one section: each further section searches the whole file again. */
+  readonly searchedAgain: Total;
 }
 
 async function planOperation(operation: FileOperation, planning: Planning): Promise<void> {
@@ -124,14 +124,14 @@ function absolute(written: string, cwd: string): string {
 
 /** The file's text at this point of the patch. */
 async function currentText({ path, shownAs }: Target, { attempt, planning }: { attempt: string; planning: Planning }): Promise<string> {
-  const { planned, read, again } = planning;
+  const { planned, read, searchedAgain } = planning;
   try {
     const isKnown = planned.has(path);
     if (!isKnown) planned.remember(path, { shownAs, before: await read(path) });
     const content = planned.current(path);
     if (content === undefined) throw new PatchInvalid(`${attempt} ${path}: No such file or directory (os error 2)`);
-    if (isKnown) again.add(content);
-    if (again.isTooLarge || again.hasTooManyLines)
+    if (isKnown) searchedAgain.add(content);
+    if (searchedAgain.isTooLarge || searchedAgain.hasTooManyLines)
       throw new PatchInvalid(`this patch has too many sections for ${path}. Write its changes as one section.`);
     return typeof content === "string" ? content : decodeText(content);
   } catch (error) {

@@ -24,9 +24,9 @@ export type ProbedContainment =
   | { readonly kind: "unshare" }
   | { readonly kind: "plain" };
 
-/** Longer than a start takes on the busiest machine: a sandbox that seems not to work is not tried again. */
+/** A sandbox that fails the probe is not tried again, so this is longer than a start takes on a very busy machine. */
 const PROBE_MS = 15_000;
-/** Shortages of the moment, which say nothing about the sandbox. */
+/** Messages about a temporary shortage, which does not mean that the sandbox does not work. */
 const SHORTAGE = /too many open files|EMFILE|ENFILE|resource temporarily unavailable|EAGAIN|cannot allocate memory|ENOMEM/i;
 /** Bubblewrap's features by version, newest first. */
 const VERSIONS: readonly Omit<Bubblewrap, "program">[] = [
@@ -37,7 +37,7 @@ const VERSIONS: readonly Omit<Bubblewrap, "program">[] = [
 
 /**
  * An installed program proves nothing: the kernel, a container or a security module may forbid what it needs. So the complete sandbox is
- * run once. Throws if the machine lacks something now that it may soon have again.
+ * run once. Throws if a temporary shortage, such as too many open files, prevented that.
  */
 export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox> {
   if (process.platform === "darwin") return probeSeatbelt(options);
@@ -79,13 +79,14 @@ async function probeSeatbelt(options: WhereToLook): Promise<ProbedSandbox> {
 async function complaintOf(launch: () => Launch): Promise<string | undefined> {
   try {
     const { exitCode, stderr } = await runCommand(launch(), { timeoutMs: PROBE_MS }).result;
-    return exitCode === 0 ? undefined : notAShortage(stderr.trim() || `it ended with exit code ${exitCode}`);
+    return exitCode === 0 ? undefined : unlessShortage(stderr.trim() || `it ended with exit code ${exitCode}`);
   } catch (error) {
-    return notAShortage(error instanceof ProgramNotStarted ? error.reason : describe(error));
+    return unlessShortage(error instanceof ProgramNotStarted ? error.reason : describe(error));
   }
 }
 
-function notAShortage(complaint: string): string {
+/** Returns the complaint, or throws if it is about a temporary shortage. */
+function unlessShortage(complaint: string): string {
   if (SHORTAGE.test(complaint)) throw new SandboxNotProbed(complaint);
   return complaint;
 }
@@ -98,7 +99,7 @@ async function complaintInScratchFolder(
   try {
     folder = scratchFolders.make();
   } catch (error) {
-    return notAShortage(`it cannot be tried without a temporary folder (${describe(error)})`);
+    return unlessShortage(`it cannot be tried without a temporary folder (${describe(error)})`);
   }
   try {
     return await complaintOf(() => launch(folder));

@@ -66,7 +66,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
       interruption: turn.interruption,
       present,
     });
-    stay.told();
+    stay.received();
     return answered(turnCall, result);
   } finally {
     client.close();

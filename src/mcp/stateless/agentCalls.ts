@@ -81,7 +81,7 @@ export class AgentCalls {
     const ifLost = lostTurn(followed.turn.threadId);
     const task = await this.#parts.tasks.adopt(followed, { owner: caller?.principal ?? null, ifLost: { ...ifLost }, inlineMs: 0, signal });
     // A task attends its turn until the end, because its client may poll at any time.
-    if (task) void followed.ended.then(() => followed.stay?.visit.told());
+    if (task) void followed.ended.then(() => followed.stay?.visit.received());
     return task;
   }
 
@@ -108,7 +108,7 @@ export class AgentCalls {
     }
     this.#forget(open);
     const result = resultOfWork(await open.followed.ended);
-    stay?.visit.told();
+    stay?.visit.received();
     return result;
   }
 

@@ -184,7 +184,7 @@ export class FollowedTurn implements Work {
         remarks,
       }),
     );
-    this.stay?.visit.toldOf(this.held.map(({ id }) => id));
+    this.stay?.visit.reported(this.held.map(({ id }) => id));
     this.stay?.answered(result);
     return { ...result };
   }

@@ -25,7 +25,7 @@ export async function playRound(
   try {
     for (;;) {
       await showUntilSomethingIsDue(followed, { signal: request.signal, peer: request.peer, late: late.signal }, view);
-      const end = (await endOf(followed, request)) ?? (late.signal.aborted || hasUntold(followed) ? "late" : undefined);
+      const end = (await endOf(followed, request)) ?? (late.signal.aborted || hasUnreported(followed) ? "late" : undefined);
       if (end) return end;
     }
   } finally {
@@ -35,8 +35,8 @@ export async function playRound(
 }
 
 /** Whether someone else has to answer a question that this call's client has not been informed of. */
-function hasUntold({ stay, held }: FollowedTurn): boolean {
-  return stay !== undefined && stay.visit.untold(held.map(({ id }) => id)).length > 0;
+function hasUnreported({ stay, held }: FollowedTurn): boolean {
+  return stay !== undefined && stay.visit.unreported(held.map(({ id }) => id)).length > 0;
 }
 
 async function showUntilSomethingIsDue(
@@ -48,7 +48,7 @@ async function showUntilSomethingIsDue(
   const stop = () => due.abort();
   let gathering: NodeJS.Timeout | undefined;
   const gather = () => {
-    if (followed.state.at === "asking" || hasUntold(followed)) gathering ??= setTimeout(stop, GATHER_MS);
+    if (followed.state.at === "asking" || hasUnreported(followed)) gathering ??= setTimeout(stop, GATHER_MS);
   };
   const unwatch = followed.watch(gather);
   signal.addEventListener("abort", stop, { once: true });

@@ -51,16 +51,16 @@ export class Stay implements Disposable {
     clearTimeout(this.#gathering);
     // A call that returns to questions already reported keeps waiting. If it returned at once each time, the model would repeat it without
     // end.
-    if (!this.#rules || this.#rules.visit.untold(questions).length === 0) return;
+    if (!this.#rules || this.#rules.visit.unreported(questions).length === 0) return;
     this.#gathering = setTimeout(() => {
-      this.#rules?.visit.toldOf(questions);
+      this.#rules?.visit.reported(questions);
       this.#end();
     }, GATHER_MS);
   }
 
   /** The client receives the turn's result. */
-  told(): void {
-    this.#rules?.visit.told();
+  received(): void {
+    this.#rules?.visit.received();
   }
 
   /** Unless another way was recorded, the caller leaves and knows the thread id. */

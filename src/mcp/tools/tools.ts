@@ -260,7 +260,7 @@ async function stayFor({ turn, wait }: TurnAnswer, parts: StayParts): Promise<Ca
   if (!parts.presentation.turnsOutliveCalls) {
     const visit = agent.visit(turn);
     // The outcome never rejects.
-    void turn.outcome.then(() => visit.told());
+    void turn.outcome.then(() => visit.received());
     return undefined;
   }
   const lost = await agent.lostTurns(ask, turn);

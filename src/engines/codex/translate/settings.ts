@@ -87,7 +87,7 @@ function threadParams(settings: ThreadSettings, { loadIn, profiles, config }: Th
 }
 
 /** These settings are not passed on: they have parameters of their own, are already part of such a parameter, or concern this server only. */
-const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
+const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   "approval_policy",
   "approvals_reviewer",
   "developer_instructions",
@@ -124,7 +124,7 @@ const CHANGES_THINGS = {
 /** The settings from outside config.toml, which Codex reads itself. */
 function configOf(settings: ThreadSettings, { withSandbox }: { withSandbox: boolean }): Params {
   const { stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [], looksOnly = false } = settings;
-  const rest = Object.entries(stated).filter(([key]) => !SAID_ELSEWHERE.has(key));
+  const rest = Object.entries(stated).filter(([key]) => !NOT_PASSED_ON.has(key));
   const { type, ...details } = sandbox;
   const hasNoAgents = settings.features["multi_agent"] === false;
   return {

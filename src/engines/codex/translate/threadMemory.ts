@@ -18,7 +18,7 @@ const OUTSIDE_TURNS: ReadonlySet<string> = new Set([
 /** The limit of notifications kept between two turns; the oldest are dropped. */
 const MOST_KEPT = 200;
 /** The limit of remembered texts, which are not repeated. */
-const MOST_TOLD = 200;
+const MOST_SHOWN_TEXTS = 200;
 /** The number of ended turns whose late messages are recognised. */
 const MOST_FINISHED = 100;
 
@@ -34,7 +34,7 @@ export class ThreadMemory {
   rateLimits: RateLimits = NO_RATE_LIMITS;
   /** The tokens that the thread has used, as far as Codex reported them. */
   used: TokenUsage = NO_USAGE;
-  readonly #told = new Set<string>();
+  readonly #shownTexts = new Set<string>();
   readonly #finishedTurns = new Set<string>();
   #kept: Notification[] = [];
 
@@ -53,8 +53,8 @@ export class ThreadMemory {
 
   /** False when the same text was already shown on this thread: the app-server repeats some with every turn. */
   isNew(text: string): boolean {
-    if (this.#told.has(text)) return false;
-    keep(this.#told, text, MOST_TOLD);
+    if (this.#shownTexts.has(text)) return false;
+    keep(this.#shownTexts, text, MOST_SHOWN_TEXTS);
     return true;
   }
 

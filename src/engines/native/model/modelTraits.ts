@@ -153,7 +153,7 @@ const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
   },
   { name: /^o[34](?!\d)/, traits: { ...RECORDED_UNKNOWN, contextWindow: 200_000, reasoning: true }, source: CODEX_92 },
   { name: /^gpt-oss/, traits: { ...RECORDED_UNKNOWN, contextWindow: 96_000, patchTool: "function" }, source: CODEX_92 },
-  // Dated names and others that its list did not have: their efforts were left to the model.
+  // Dated names, and others that were not in the list of 0.92.0. It left the efforts of such models to the model.
   { name: /^gpt-5\.2-codex./, traits: { ...UNLISTED_CODEX, parallelToolCalls: true }, source: CODEX_92 },
   { name: /^gpt-5(-codex(?!(-mini)?$)|\.1-codex(?!(-mini|-max)?$))/, traits: UNLISTED_CODEX, source: CODEX_92 },
   { name: /^(exp-codex|codex-1p|bengalfox)/, traits: { ...UNLISTED_CODEX, parallelToolCalls: true }, source: CODEX_92 },
@@ -202,14 +202,14 @@ export function retirementOf(model: string): string | undefined {
 /** The model, and how unknown names are treated. */
 type AskedModel = Pick<ThreadSettings, "model" | "asRecorded">;
 
-/** Each turn asks several times, always with the settings of its thread. */
-const found = new WeakMap<AskedModel, ModelTraits>();
+/** Remembered, because each turn asks several times, always with the settings of its thread. */
+const traitsBySettings = new WeakMap<AskedModel, ModelTraits>();
 
 export function traitsOf(asked: AskedModel): ModelTraits {
-  const known = found.get(asked);
+  const known = traitsBySettings.get(asked);
   if (known) return known;
   const traits = lookUp(asked);
-  found.set(asked, traits);
+  traitsBySettings.set(asked, traits);
   return traits;
 }
 

@@ -56,7 +56,7 @@ export class ThreadFiles {
   #lookedAtMs = 0;
   /** The guarded names after the turn's latest tool calls, without those from before the turn. */
   #made: Promise<GuardedNames> | undefined;
-  #toldTooLarge = false;
+  #reportedTooLarge = false;
   #guardedNow: readonly string[] = [];
   readonly #judges = new Map<SandboxPolicy, PathJudge>();
   #tmp: string | undefined;
@@ -104,8 +104,8 @@ export class ThreadFiles {
     // After an incomplete search, a name may only have been out of its reach.
     const made = before.isComplete ? names : names.filter((name) => isBornSince(name, this.#lookedAtMs));
     for (const name of made) this.#host.namesMadeHere.add(name);
-    const isTooLarge = !before.isComplete && !this.#toldTooLarge;
-    this.#toldTooLarge ||= isTooLarge;
+    const isTooLarge = !before.isComplete && !this.#reportedTooLarge;
+    this.#reportedTooLarge ||= isTooLarge;
     return { made, isTooLarge };
   }
 
@@ -140,7 +140,7 @@ export class ThreadFiles {
     };
   }
 
-  /** Whether a command of the thread finds this working folder. */
+  /** Whether this working folder exists for the thread's commands. They may not see every folder. */
   seesFolder(cwd: string): boolean {
     const seen = folderSeenFor(this.confinement(this.#policy), cwd);
     return seen !== undefined && existsSync(seen);

@@ -78,7 +78,7 @@ export function readArguments<T extends z.ZodMiniType>(
   }
   const misread = asRecorded ? misreadByNode(args, struct) : undefined;
   if (misread !== undefined) return complain(misread);
-  const checked = unlessStackEnds(() => schema.safeParse(value));
+  const checked = unlessStackOverflows(() => schema.safeParse(value));
   if (!checked) return complain("too many invalid values");
   if (checked.success) return { value: checked.data };
   const [issue] = checked.error.issues;
@@ -86,8 +86,8 @@ export function readArguments<T extends z.ZodMiniType>(
   return complain(asRecorded ? recordedComplaint(issue, value, { args, struct }) : complaint(issue, value));
 }
 
-/** Undefined where so many values of a list are invalid that collecting the complaints exhausts the stack. */
-function unlessStackEnds<T>(check: () => T): T | undefined {
+/** Undefined if the check overflows the stack, as it does when it collects complaints about hundreds of thousands of values. */
+function unlessStackOverflows<T>(check: () => T): T | undefined {
   try {
     return check();
   } catch (error) {
