@@ -48,8 +48,7 @@ import {
   type WorkingFolders,
 } from "./grantedSettings.js";
 import type { Patience } from "./patience.js";
-import type { TurnReceipt } from "./receipt.js";
-import { costOf } from "./receipt.js";
+import { costOf, type TurnReceipt } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
 import { diffToRemote, type RemoteDiff } from "./remoteDiff.js";
 import { focusedTarget, nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";

@@ -194,7 +194,7 @@ export class ReceiptCollector {
     const { callId, command, exitCode, aggregatedOutput, lacksSandbox, declined, stillRuns } = event;
     if (stillRuns) return;
     const beganHere = this.#runningCommands.delete(callId);
-    // The end of a command of an earlier turn. The result of that turn told of it.
+    // An earlier turn began this command, and the result of that turn reported it.
     if (event.ofTurn !== undefined && !beganHere) return;
     if (lacksSandbox) {
       this.#lacksSandbox = true;

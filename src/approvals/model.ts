@@ -10,9 +10,9 @@ export type ApprovalSubject = {
   readonly reason?: string;
   /** If allowed, it still runs inside a sandbox that is really enforced. */
   readonly staysInSandbox: boolean;
-  /** No sandbox works on this machine, so there is no way inside one. */
+  /** No sandbox works on this machine, so the action cannot run inside one. */
   readonly lacksSandbox?: true;
-  /** Never to be allowed without a person: judged dangerous, or a rule says to ask. */
+  /** Only a person may allow it, because it was judged dangerous or a rule says to ask. */
   readonly needsPerson: boolean;
   /** Approval lets commands do more than their sandbox allows, whatever the question looks like. */
   readonly widensSandbox?: true;

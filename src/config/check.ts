@@ -100,7 +100,7 @@ interface RecordedStruct {
   readonly fields?: number;
 }
 
-/** Codex's types, which its error messages name, by the path of the table. */
+/** What Codex's error messages say about the type of a table, by the path of the table. */
 const RECORDED_STRUCTS: Readonly<Record<string, RecordedStruct>> = {
   agents: { name: "AgentsToml", fields: 1 },
   analytics: { name: "AnalyticsConfigToml", fields: 1 },
@@ -144,7 +144,7 @@ function checkEmptySequence(spot: Spot): void {
   if (fields > 0) throw invalidAt(spot, `invalid length 0, expected struct ${name} with ${elements}`);
 }
 
-/** Codex looks these up before it parses the settings. */
+/** Codex checks `project_root_markers` before all other settings, with an error of its own. */
 function checkRootMarkers({ project_root_markers: markers }: ConfigTree): void {
   if (markers === undefined || (Array.isArray(markers) && markers.every((marker) => typeof marker === "string"))) return;
   throw new ConfigInvalid("project_root_markers must be an array of strings", { place: ["project_root_markers"] });

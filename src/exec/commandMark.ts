@@ -18,7 +18,7 @@ export function markEntry(mark: string): string {
   return `${COMMAND_MARK}=${mark}`;
 }
 
-/** PATH with the mark as its last folder, which cannot exist. For programs that pass only a few variables to their children, such as PATH. */
+/** PATH with the mark as its last folder, which cannot exist. For programs that pass only few variables to their children, PATH among them. */
 export function markedPath(searchPath: string, entry: string): string {
   return process.platform === "linux" ? `${searchPath}:/proc/self/${entry}` : searchPath;
 }
@@ -68,8 +68,8 @@ while [ $quiet -lt 2 ] && [ $rounds -lt 600 ]; do
 done`;
 
 /**
- * The shell that was started ends at once, so the cleaner becomes a child of the first process. A client that kills the server may kill all of
- * its descendants, too.
+ * The shell that is started ends at once, so the cleaner becomes a child of the first process. It must not stay a descendant of the server,
+ * because a client that kills the server may kill all of its descendants.
  */
 const IN_BACKGROUND = `{${CLEANER}\n} &`;
 
@@ -92,11 +92,12 @@ function startCleaner(): void {
     detached: true,
     stdio: ["ignore", "ignore", "ignore", "pipe"],
   });
-  cleaner.on("error", NOTHING_TO_DO).unref();
+  cleaner.on("error", ignore).unref();
   // Stays open until this process has ended, and nothing is ever written to it.
   const [, , , line] = cleaner.stdio;
-  line?.on("error", NOTHING_TO_DO);
+  line?.on("error", ignore);
   if (line instanceof Socket) line.unref();
 }
 
-const NOTHING_TO_DO = () => {};
+/** Without a cleaner, the next server ends what is left. */
+const ignore = () => {};

@@ -42,7 +42,7 @@ export const SANDBOX_REMEDY =
 /** Why a command did not run, or needs approval, where no sandbox works: cause and remedy in one sentence. */
 export const NO_SANDBOX = `no sandbox works on this machine, so commands run only when a person allows it; ${SANDBOX_REMEDY}`;
 
-/** Nothing was run: the machine lacks something now, so that nobody knows whether its sandbox works. */
+/** Nothing was run: the sandbox could not be tested, because the machine is short of something at the moment, such as open files. */
 export class SandboxNotProbed extends AppError {
   readonly code = "sandbox_not_probed";
   constructor(readonly reason: string) {

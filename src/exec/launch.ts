@@ -80,11 +80,11 @@ export class CommandStarter implements AsyncDisposable {
 
   /** Makes the launch ahead, once `after` has resolved. Runs nothing. */
   prepare({ sandboxed }: Permitted, { after }: { readonly after: (() => Promise<void>) | undefined }): void {
-    // The write of the announcement begins before this.
+    // Waits one turn of the event loop, in which writing the announcement begins.
     const launch = loopTurn()
       .then(after)
       .then(() => this.#launches.ahead({ sandboxed }));
-    // Awaited by whoever uses it; a failure until then must not count as unhandled.
+    // Awaited by `launch` or at disposal; a failure until then must not count as unhandled.
     launch.catch(() => undefined);
     this.#ahead = { sandboxed, launch };
   }

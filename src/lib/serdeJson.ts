@@ -13,7 +13,7 @@ export interface JsonPlaces {
   readonly repeated: readonly { readonly path: readonly PropertyKey[]; readonly keyTo: number }[];
 }
 
-/** Start and end of a value, the end of its key, and the values in it. A key may be longer than all values, so none is repeated in a path. */
+/** Start and end of a value, the end of its key, and the values in it. Paths would repeat a long key for each value below it. */
 interface JsonPlace {
   readonly from: number;
   readonly to: number;

@@ -110,7 +110,7 @@ export type ThreadEvent =
   | ({ readonly type: "commandEnded"; readonly ofTurn?: TurnId } & CommandCall & CommandOutcome)
   /** The model turns to a command that still runs, also one of an earlier turn, to give it input or to wait for its output. */
   | { readonly type: "commandResumed"; readonly callId: string }
-  /** What was typed into a command. It comes after the wait for the command's output. */
+  /** Input was typed into a command. The event comes after the output for which the call then waited. */
   | { readonly type: "commandTyped"; readonly callId: string; readonly sessionId: number; readonly typed: string }
   | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }
   | {

@@ -126,7 +126,7 @@ export class ThreadRegistry {
     return this.#options.store.shownOn(id);
   }
 
-  /** Calls `use` in the same tick in which the thread is kept. Later, a thread without a turn could already have been removed for another one. */
+  /** `use` is called in the same tick in which the thread is kept. Later, a thread without a turn could already have been unloaded to make room. */
   async #openNew<Result>(settings: ThreadSettings, request: NewThreadRequest, use: (thread: Thread) => Result): Promise<Result> {
     const { engine, store } = this.#options;
     const { limits, opened } = request;

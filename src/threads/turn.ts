@@ -102,7 +102,7 @@ export class Turn {
     return running ? (running.ms ?? monotonicMs() - running.since) : 0;
   }
 
-  /** The last event that began something: what the turn is at now. */
+  /** The last event that began a step, which is what the turn is doing now. */
   get step(): ThreadEvent | undefined {
     return this.#step;
   }
@@ -228,7 +228,7 @@ function isBeyond({ sandbox }: SandboxCeiling, subject: ApprovalSubject): boolea
   return !(subject.kind === "patch" && subject.staysInWorkspace === true && sandbox === "workspace-write");
 }
 
-/** A person could not allow it either. If no sandbox works, advice to find a way inside it would be wrong. */
+/** Why nobody can allow it, not even a person. If no sandbox works, the advice to stay inside it would be wrong. */
 function beyondReason({ reason, sandbox }: SandboxCeiling, { lacksSandbox }: ApprovalSubject): string {
   if (!lacksSandbox) return reason;
   const ceiling = `no approval reaches beyond the ceiling of this server (--max-sandbox ${sandbox})`;

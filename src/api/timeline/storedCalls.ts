@@ -13,7 +13,7 @@ export type ItemContent = TimelineItem extends infer Each
   : never;
 
 const SHELLS: ReadonlySet<string> = new Set(["shell", "shell_command", "exec_command", "container.exec", "local_shell"]);
-/** The status of a call until its output is known: its process may have died. */
+/** The status of a call without an output: its process may have died. */
 const OPEN = { status: "failed" } as const;
 const MCP = "mcp__";
 

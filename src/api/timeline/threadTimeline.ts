@@ -86,7 +86,7 @@ export class ThreadTimeline {
 
 interface RunningItems {
   readonly items: TurnItems;
-  /** The turn, if its first message is in its events: the record has it before them. */
+  /** The turn, if the record already contains its start. That holds if its first message is in its events, because messages are recorded first. */
   readonly recorded: TurnKey | undefined;
 }
 

@@ -62,7 +62,7 @@ const IN_CALLS: Readonly<Record<string, ConfigType>> = {
   ),
 };
 
-/** The schema of the `config` of a call as Codex 0.92.0 had it. */
+/** The schema by which Codex 0.92.0 checked the `config` of a call. */
 export const RECORDED_SCHEMA: TableType = table({
   ...CONFIG_SCHEMA.fields,
   ...fields(IN_CALLS),

@@ -28,7 +28,7 @@ export interface Choice {
 export interface TableType {
   readonly kind: "table";
   readonly fields: Settings;
-  /** The type of keys that are not in `fields`; without it they are only reported. */
+  /** The type of keys that are not in `fields`. Without it, such keys are not checked, only reported as unknown. */
   readonly others?: ConfigType;
   readonly required: readonly string[];
   /** Checks a table whose fields are each valid; returns the error, or undefined. */

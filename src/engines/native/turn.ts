@@ -86,7 +86,7 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext, op
     const steered = steering.take().flatMap((text) => conversation.addUserMessage(text));
     yield [...unpublished, ...steered, { type: "turnContext", settings, sandboxBackend: parts.sandboxBackend }];
     unpublished = [];
-    // Sent in answer to those events.
+    // A client may have sent further input in response to those events.
     for (const text of steering.take()) yield conversation.addUserMessage(text);
     const answer = yield* sample(conversation, ctx);
     lastMessage = answer.lastMessage ?? (settings.asRecorded ? null : lastMessage);

@@ -12,7 +12,7 @@ import { mayReadFor } from "../sandbox/fileView.js";
 import { type CallerFolders, type CallerView, callerView, type HiddenPlace } from "../sandbox/hiddenPlaces.js";
 import { type DirtyPath, readObjects, readStatus } from "./gitOutput.js";
 
-/** What examining a workspace needs from the host. */
+/** The parts of the host that are needed to examine a workspace. */
 export interface LookingHost {
   readonly env: NodeJS.ProcessEnv;
   readonly hidden: readonly HiddenPlace[];

@@ -14,9 +14,9 @@ export interface Ancestor {
 }
 
 /**
- * The turn in which this process was started; undefined for a server that was not started in one. The own environment has the mark, unless
- * a program in between removed it: then the ancestors are searched, up to the server that runs the turn. A process cannot change the
- * environment its ancestors were started with.
+ * The turn in which this process was started; undefined for a server that was not started in one. The environment of this process has the
+ * mark, unless a program in between removed it. Then the ancestors are searched, up to the server that runs the turn: a process cannot change
+ * the environment that its ancestors were started with.
  */
 export function findSurroundingTurn(
   env: Readonly<Record<string, string | undefined>>,
@@ -31,7 +31,7 @@ export function findSurroundingTurn(
   return narrowest(found);
 }
 
-/** A command mark alone comes from a server that does not mark its turns; it still means that this process runs inside one. */
+/** A command mark without a turn mark comes from a server that does not mark its turns. It still means that this process runs inside a turn. */
 function marksIn(environment: readonly string[]): TurnMark[] {
   const marks = environment
     .filter((entry) => entry.startsWith(`${MARK_VARIABLE}=`))

@@ -8,7 +8,7 @@ export function changedRegions(before: readonly string[], after: readonly string
   return merged(compare({ ...numbered(before, after, rest), budget: { steps: MOST_STEPS } }, rest));
 }
 
-/** For all parts together; what remains after that counts as replaced. */
+/** The limit of steps for all parts of a text together. Parts that remain then count as replaced. */
 const MOST_STEPS = 20_000_000;
 
 /** Equal lines get equal numbers, so that each text is compared only once. Lines outside the region get none. */

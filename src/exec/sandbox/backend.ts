@@ -172,7 +172,7 @@ function launchFreely(command: ConfinedCommand, fullAccess: ProbedContainment): 
   }
 }
 
-/** `seen`: the working folder as the command will find it; undefined where it may not see it. */
+/** `seen`: the path of the working folder that the command will find; undefined if the command may not see it. */
 function assertRunnable({ argv, cwd }: ConfinedCommand, seen: string | undefined): void {
   if (!argv[0]) throw new ProgramNotStarted("the command", "it is empty");
   const found = seen === undefined ? undefined : statsOf(seen);

@@ -56,8 +56,8 @@ export function mayReadFor(confinement: Confinement): (realPath: string) => bool
 }
 
 /**
- * The path where a command finds its working folder, from outside its sandbox. A folder that it may not see counts as missing, whether it
- * exists or not: the names of what is hidden could be found out otherwise.
+ * The path, outside the sandbox, of the folder that a command finds as its working folder. Undefined for a folder that the command may not
+ * see, whether it exists or not: otherwise errors would reveal the names of hidden folders.
  */
 export function folderSeenFor(confinement: Confinement, cwd: string): string | undefined {
   const { policy, workspace, caller } = confinement;
@@ -68,10 +68,10 @@ export function folderSeenFor(confinement: Confinement, cwd: string): string | u
 }
 
 const TMP = "/tmp";
-/** Every command has its own, and the names in ours say nothing. */
+/** Every command has folders of its own at these paths. The names in ours reveal nothing. */
 const GENERATED = ["/dev", "/sys"];
 
-/** A link in a caller's own /tmp leads elsewhere for its commands than for us. */
+/** The path, outside the sandbox, of a file in a caller's own /tmp. Undefined for a link out of it: for the commands it leads elsewhere. */
 function inOwnTmp(file: string, tmp: string): string | undefined {
   const real = resolvedAsFarAsPossible(join(tmp, relative(TMP, file)));
   return isInside(real, tmp) ? real : undefined;

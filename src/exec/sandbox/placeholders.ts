@@ -1,4 +1,4 @@
-// Long because a placeholder and the lock files that tell whose it is are one protocol.
+// Long because placeholders and the lock files that record their users are one protocol.
 import { hash, randomBytes } from "node:crypto";
 import {
   closeSync,
@@ -59,9 +59,10 @@ interface PlaceholderNote {
   readonly since: number;
 }
 
-/** A lock file without a claim. */
+/** The file of a withdrawn claim, which is kept for the next one. */
 interface SpareFile {
   readonly file: string;
+  /** Its size. */
   readonly bytes: number;
 }
 
@@ -103,7 +104,7 @@ export class Placeholders {
   #claimed = 0;
   readonly #held = new Map<string, HeldPlace>();
   readonly #untidied = new Set<string>();
-  /** Files for the next claims: creating and removing a file, or its content, can take twenty times as long as renaming one. */
+  /** Files for the next claims. Creating and removing a file, or emptying one, can take twenty times as long as renaming it. */
   readonly #spares: SpareFile[] = [];
 
   /** Without a folder for lock files, other servers treat our placeholders as the user's, and a killed process leaves them for good. */
@@ -238,11 +239,12 @@ export class Placeholders {
     }
   }
 
+  /** Withdraws the claim and keeps its file for the next one. */
   #setAside(claim: string): void {
     if (this.#spares.length >= MOST_SPARES) return withdrawClaim(claim);
     const spare = path.join(path.dirname(claim), claimName("spare", `${this.#suffix}-${this.#claimed++}`));
     try {
-      // First: whoever finds a note removes the placeholder that it names.
+      // Before the file gets the name of a spare: a server that finds a readable note may remove the placeholder that it names.
       const bytes = spoilNote(claim);
       renameSync(claim, spare);
       this.#spares.push({ file: spare, bytes });

@@ -241,12 +241,12 @@ function readAnswer(answer: unknown, style: ResultStyle): ApprovalDecision {
   return unreadable();
 }
 
-/** Codex reads its words only as it writes them. */
+/** Codex accepts a decision only in the exact spelling that it uses itself. */
 function isMisspelt(decision: unknown): boolean {
   return typeof decision === "string" && !RECORDED_WORDS.has(decision);
 }
 
-/** Codex's own, and the one that SDK clients send in their place. */
+/** The decisions that Codex knows, and `accept`, which SDK clients send in place of `approved`. */
 const RECORDED_WORDS = new Set(["approved", "approved_for_session", "denied", "abort", "accept"]);
 
 /** Only MCP's own answer format is accepted: the question is from another server. */

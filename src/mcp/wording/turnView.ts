@@ -11,7 +11,7 @@ import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
 import { type LogLevel, logMessage, reaches } from "./logMessage.js";
 import { ProgressReporter, progressText } from "./progress.js";
 
-/** What is known of a client that reads results. A session decides it once, with its handshake. */
+/** How a client handles results. A session determines this once, at the handshake. */
 export interface ClientReader extends ResultReader {
   readonly client: ClientProfile;
 }
@@ -20,7 +20,7 @@ export interface ClientReader extends ResultReader {
 export interface Call {
   readonly requestId: RequestId;
   readonly signal: AbortSignal;
-  /** Undefined on stdio outside turns: the client belongs to the user. */
+  /** Undefined for a stdio client that no turn started: it belongs to the server's user. */
   readonly caller: Caller | undefined;
   readonly progressToken: RequestId | undefined;
   /** The lowest level of log messages that the client wants; undefined for none. */
@@ -48,7 +48,7 @@ export function readProgressToken(params: Readonly<Record<string, unknown>>): Re
   return typeof token === "number" || isRequestId(token) ? token : undefined;
 }
 
-/** What is needed of a call to send it notifications. */
+/** The part of a call that is needed to send it notifications. */
 export type Shown = Pick<Call, "requestId" | "signal" | "progressToken" | "logLevel"> & {
   readonly peer: Pick<Call["peer"], "notify" | "notifyText">;
 };

@@ -38,7 +38,7 @@ function modelSummary(entry: unknown): ModelSummary[] {
   return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
 }
 
-/** Codex may have to request its list from OpenAI. A thread waits at most this long to check its model; otherwise the turn reports a wrong one. */
+/** The wait for Codex's list, which Codex may have to request from OpenAI. Without the list, the turn reports a wrong model. */
 const LIST_MS = 5_000;
 
 /**

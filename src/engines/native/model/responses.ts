@@ -113,7 +113,7 @@ async function* readAnswer(response: IncomingMessage, idle: IdleDeadline): Async
   const text = new StringDecoder("utf8");
   try {
     events.push({ type: "accepted", rateLimits: readRateLimits(response.headers) });
-    // Often the beginning of the answer has come with its headers: then both are one batch.
+    // The beginning of the answer often arrives together with the headers. Then both are one batch.
     if (response.readableLength === 0) {
       yield events;
       events = [];
@@ -149,10 +149,13 @@ function brokenOff(error: unknown): ModelFailure {
   });
 }
 
-/** More chunks wait in the connection. */
+/** The limit of chunks that are held. Further ones wait in the connection. */
 const MOST_HELD = 64;
 
-/** The body of a response as it arrives. Costs a third of the stream's own iterator, which observes every way in which a stream can end. */
+/**
+ * The body of a response as it arrives. It takes a third of the time of the stream's own iterator, which observes every way in which a stream
+ * can end.
+ */
 class Body {
   readonly #response: IncomingMessage;
   #held: Buffer[] = [];
@@ -203,7 +206,7 @@ function letGo(response: IncomingMessage, complete: boolean): void {
     response.destroy();
     return;
   }
-  // Nothing more is to come.
+  // The whole body has arrived.
   if (response.complete) return void response.resume();
   const linger = setTimeout(() => response.destroy(), LINGER_MS);
   response.once("close", () => clearTimeout(linger));
@@ -254,7 +257,7 @@ export async function sendRequest(url: URL, options: HttpOptions): Promise<http.
   }
 }
 
-/** For a long text several times as fast as `Buffer.from`. */
+/** Several times as fast as `Buffer.from` for a long text. */
 const UTF8 = new TextEncoder();
 
 class StaleConnection extends Error {}
@@ -286,7 +289,7 @@ async function send(
 
 const connections = new WeakMap<URL, http.RequestOptions>();
 
-/** A client keeps its URL, and its parts are not taken again for each request. */
+/** The parts of a URL. They are remembered, because a client sends all of its requests to the same URL object. */
 function connectionTo(url: URL): http.RequestOptions {
   const known = connections.get(url);
   if (known) return known;
@@ -305,7 +308,7 @@ interface Route {
 const keepAlive = { keepAlive: true, maxFreeSockets: 64 };
 const agents = new Map<string, Promise<http.Agent>>();
 
-/** The proxy of each address. It depends only on the environment of the process, which stays the same. */
+/** The proxy of each URL. It is remembered, because the environment of the process does not change. */
 const proxies = new WeakMap<URL, string>();
 
 /** Uses the proxy that the environment names for this URL. `fresh`: on a new connection. */

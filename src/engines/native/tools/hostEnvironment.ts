@@ -176,7 +176,7 @@ export class HostEnvironment {
   }
 }
 
-/** Its claims are not abandoned. */
+/** Whether a claim belongs to this process. Such a claim is not abandoned. */
 function isOfThisProcess(claim: string): boolean {
   return claim.includes(`.${runName(ownRun())}.`);
 }

@@ -1,4 +1,4 @@
-// Long because whether a command may run and how it is run are one story.
+// Long because the decision whether a command may run, and how, is followed by its run, and sometimes by a second one.
 import path from "node:path";
 import * as z from "zod/mini";
 import { denialText, isPersonsNo } from "../../../approvals/denials.js";

@@ -50,9 +50,10 @@ export class ToolRuntime {
   readonly files: ThreadFiles;
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
   #profile: "untold" | { readonly warning: string } | "told" = "untold";
-  /** By sandbox and kind of output. Apart from these, all commands of a thread have the same environment. */
+  /** The environments of commands, by sandbox and kind of output. Apart from these, all commands of a thread have the same one. */
   readonly #environments = new Map<string, CommandEnvironment>();
   #sessions: ExecSessions | undefined;
+  /** The sandbox that has placeholders to remove. */
   #untidied: Sandbox | undefined;
   /** Undefined before the first patch of a turn. */
   #turnDiff: TurnDiff | undefined;
@@ -143,7 +144,7 @@ export class ToolRuntime {
     this.#untidied = undefined;
   }
 
-  /** Events of commands that run on after their call, as Codex 0.92.0 showed them. */
+  /** Events of commands that continue to run after their call, as Codex 0.92.0 showed them. */
   get lateEvents(): LateEvents {
     return this.#turns.lateEvents;
   }

@@ -7,7 +7,7 @@ function readerOf(script: string) {
 }
 
 /** Bash would wait for the rest of such a script. Without a limit, the grammar takes two gigabytes and cannot be used again. */
-it("a script that exhausts the memory of the grammar is not read, and the next call reads with a new one", async () => {
+it("a script that exhausts the memory of the grammar counts as unreadable, and the next call gets a new grammar", async () => {
   const time = vi.spyOn(clock, "nowMs").mockReturnValue(0);
   onTestFinished(() => time.mockRestore());
   const other = await readerOf("ls\nls");
@@ -21,18 +21,18 @@ it("a script that exhausts the memory of the grammar is not read, and the next c
   expect(next.plainCommands("ls && pwd")?.map(({ words }) => words)).toEqual([["ls"], ["pwd"]]);
 });
 
-it("a script of very many parts is not read", async () => {
+it("a script of very many parts counts as unreadable", async () => {
   const script = "ls\n".repeat(60_000);
   const call = await readerOf(script);
   expect([call.canRead(script), call.plainCommands(script), call.mentionedCommands(script)]).toEqual([false, undefined, []]);
 });
 
-it("where the time is up, a script is not taken for its beginning", async () => {
+it("a script that cannot be parsed in time is not read at all, not even its beginning", async () => {
   const time = vi.spyOn(clock, "nowMs").mockReturnValue(0);
   onTestFinished(() => time.mockRestore());
   const script = `ls ${"a".repeat(30)}\n`.repeat(1_000);
   expect((await readerOf(script)).canRead(script)).toBe(true);
-  // Its words are read at any time.
+  // Once a script is parsed, its words can be read after the deadline too.
   time.mockReturnValue(10_000);
   expect((await readerOf(script)).plainCommands(script)?.at(-1)?.words).toEqual(["ls", "a".repeat(30)]);
   let now = 0;

@@ -20,7 +20,7 @@ declare global {
 
 const PAGE_BYTES = 64 * 1024;
 const MEMORY = { initial: (32 * 1024 * 1024) / PAGE_BYTES, maximum: (256 * 1024 * 1024) / PAGE_BYTES };
-/** Such memory is never given back: a grammar that has grown beyond this is replaced. */
+/** WebAssembly never gives memory back, so a grammar with more memory than this is replaced before the next call. */
 const WORN_BYTES = 128 * 1024 * 1024;
 
 /** Each part of a script takes some microseconds whenever the tree is walked; a script with more parts counts as unreadable. */
@@ -36,7 +36,7 @@ export const clock = {
 
 interface Reading<Answer> {
   readonly answer: Answer | undefined;
-  /** It takes too long, has too many parts or needs too much memory. */
+  /** The script takes too long, has too many parts or needs too much memory. */
   readonly isUnread: boolean;
   readonly parseMs: number;
 }
@@ -59,7 +59,7 @@ export class BashGrammar {
     this.#memory = memory;
   }
 
-  /** It cannot be used any more, or should not be used for further calls. */
+  /** Whether the grammar has failed, or has so much memory that it should not be used for further calls. */
   get isSpent(): boolean {
     return this.#hasFailed || this.#memory.buffer.byteLength > WORN_BYTES;
   }
@@ -68,7 +68,7 @@ export class BashGrammar {
     return this.#parsed.some((each) => each.script === script);
   }
 
-  /** The answer is computed at once, so no tree in use is freed. */
+  /** Parses a script and answers a question about its tree. The answer is computed at once, so no tree in use is freed. */
   read<Answer>(
     script: string,
     { deadline, answer }: { readonly deadline: number; readonly answer: (root: Node) => Answer },
@@ -84,7 +84,7 @@ export class BashGrammar {
       return { answer: answer(tree.rootNode), isUnread: false, parseMs };
     } catch (error) {
       if (!isFailure(error)) throw error;
-      // Where the memory ended in the middle of its work, nothing that it reads can be relied on.
+      // Its work was interrupted, so its memory may be inconsistent and its further results wrong.
       this.#hasFailed = true;
       for (const held of [this.#parser, ...this.#parsed.map(({ tree }) => tree)]) forget(held);
       this.#parsed = [];
@@ -99,8 +99,8 @@ export class BashGrammar {
     let isLate = false;
     let isParsing = true;
     const checkTime = () => (isLate ||= clock.nowMs() > deadline);
-    // The progress is reported after every hundred steps, and each may look at all of the rest: without any, they are short. The tree takes
-    // the texts of its nodes from the same function.
+    // The callback is called after every hundred steps only, and one step may read the whole rest of the script. So beyond the deadline this
+    // function returns no text, which ends the step. The tree gets the texts of its nodes from the same function.
     const textFrom = (index: number) => (isParsing && checkTime() ? "" : script.slice(index));
     const tree = this.#parser.parse(textFrom, null, { progressCallback: checkTime });
     isParsing = false;
@@ -116,18 +116,18 @@ export class BashGrammar {
 }
 
 /**
- * The package frees these when they are collected, which may never end in a memory that was left in the middle of something. The memory is
+ * Prevents the package from freeing an object when it is garbage-collected: in an inconsistent memory, that may never end. The memory is
  * collected as a whole.
  */
 function forget(held: Parser | Tree): void {
   const addresses: { 0: number; 1?: number } = held as never;
   addresses[0] = 0;
   if (addresses[1] !== undefined) addresses[1] = 0;
-  // Of no address, it only frees nothing, later either.
+  // Without an address, this frees nothing, and the package does not try again.
   held.delete();
 }
 
-/** Its memory or its stack is exhausted. */
+/** Whether the grammar has exhausted its memory or its stack. */
 function isFailure(error: unknown): boolean {
   return error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
 }

@@ -13,7 +13,7 @@ export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] 
   const steps = commands.length > MOST_COMMANDS ? undefined : stepsOf(withoutNoise(commands));
   if (!steps) return [{ type: "unknown", cmd: script }];
   const [only] = steps;
-  // Folders alone have no effect.
+  // A script that only changes its folder has no effect.
   if (commands.length > 0 && commands.every(([program]) => program === "cd")) return [];
   // A single command that only formats text is shown as written.
   const onlyShapes = commands.length === 1 && only && shapesText(only.words) && fileRead(only.words) === undefined;

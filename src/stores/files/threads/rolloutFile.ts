@@ -77,7 +77,7 @@ export class RolloutFile {
     try {
       const { ino: inode, size } = fstatSync(fd);
       const foundAs = { inode, size };
-      // This process writes whole lines.
+      // A file that only this process has written since ends with a whole line.
       return new RolloutFile({ path: file, fd, foundAs, size: isSameMark(foundAs, leftAs) ? size : cutTornLine(fd, size) });
     } catch (error) {
       closeSync(fd);

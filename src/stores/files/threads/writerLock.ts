@@ -25,7 +25,7 @@ export interface WriterLock {
 const CONTENTION_STEP_MS = 5;
 const CONTENTION_LOOKS = 12;
 
-/** A link has the age of its file, and another machine counts an old claim as abandoned. */
+/** A link has the modification time of its file. Other machines count a claim with an old time as abandoned, so the file is refreshed. */
 const REFRESH_AFTER_MS = 30_000;
 /** The files that claims of this process are links to. */
 const linkedFiles = new Set<string>();
@@ -77,7 +77,7 @@ export class WriterLocks {
     throw new ThreadBusyElsewhere(threadId, `process ${process.pid}`);
   }
 
-  /** Creating and removing a file can take twenty times as long as a link to a file. */
+  /** Creating and removing a file can take twenty times as long as creating and removing a link. */
   #makeClaim(file: string): boolean {
     const linked = this.#linkedFile();
     if (linked === "none") return makeClaim(file);
@@ -92,7 +92,7 @@ export class WriterLocks {
     }
   }
 
-  /** Named like a claim, so that another process removes it once this one is gone. It claims no thread. */
+  /** The file that claims are links to. It is named like a claim, so that another process removes it once this one is gone. It claims no thread. */
   #linkedFile(): string {
     const known = this.#linked;
     if (known === "none") return known;
