@@ -22,7 +22,7 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
     ratio === undefined ? "" : short(ratio),
     verdict === "missed" && !beyondNoise ? "missed, within noise" : verdict,
   ]);
-  return `What ours must reach, as ratios of this run\n\n${table(["ours", "against", "limit", "ratio", "verdict"], rows)}`;
+  return `The goals of our server, as ratios of this run\n\n${table(["ours", "against", "limit", "ratio", "verdict"], rows)}`;
 }
 
 /** The summary, at the end, where people look first. */
@@ -33,7 +33,7 @@ export function lastLine(verdicts: readonly Verdict[]): string {
   return `Goals: ${of("met").length} met, ${of("not measured").length} not measured, ${missed.length} missed${names}`;
 }
 
-/** Remarks as a list, each once, in however many rounds it was made. */
+/** Remarks as a list. A remark that was made in several rounds appears once. */
 export function remarkLines(remarks: readonly Remark[]): string {
   return [...new Set(remarks.map(({ caseName, target, text }) => `- ${caseName}, ${target}: ${text}`))].join("\n");
 }

@@ -42,7 +42,7 @@ function open({ engine, settings }: EngineUnderTest): Promise<EngineThread> {
   return engine.openThread({ id: newThreadId(), settings });
 }
 
-describe.concurrent("a Codex that does not start properly is refused with a sentence that says what to do, and ended", {
+describe.concurrent("a Codex that does not start properly is ended, and refused with an error that says what to do", {
   timeout: 60_000,
 }, () => {
   it.each<[string, Faults, RegExp]>([

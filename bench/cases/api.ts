@@ -11,7 +11,7 @@ export const API = {
   loaded: "under load: small request p50, ms",
   loadedWorst: "under load: small request p99, ms",
   span: "50 turns of 2 s at once: all answered, s",
-  cpu: "server CPU for them, s",
+  cpu: "server CPU for these turns, s",
   events: "events that the 500 streams got",
   incomplete: "streams that lack an event",
   rssIdle: "RSS with 50 threads, MiB",

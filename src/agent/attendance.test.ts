@@ -222,7 +222,7 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.lost().map((attended) => attended.fulfils(WISH))).toEqual([false, false]);
   });
 
-  it("tells a caller who finds it that the turn began earlier", () => {
+  it("lets a caller who finds it know that the turn began earlier", () => {
     const ground = new Ground();
     const turn = ground.begin();
     const first = ground.attendance.visit(turn);

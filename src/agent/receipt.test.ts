@@ -63,7 +63,7 @@ it("the end of a command that an earlier turn began is not counted", () => {
   expect(told(began, ended).commands).toMatchObject({ run: 1, failed: 1 });
 });
 
-it("a command that a policy refused did not run, and one that goes on has not failed", () => {
+it("a command that a policy refused did not run, and one that still runs has not failed", () => {
   const call = { callId: "c", command: ["x"], cwd: "/", parsed: [] };
   const outcome = { stdout: "", stderr: "", aggregatedOutput: "rejected", formattedOutput: "", exitCode: -1, durationMs: 0 };
   const started: ThreadEvent = { type: "commandStarted", ...call };
@@ -84,7 +84,7 @@ it("a command that a policy refused did not run, and one that goes on has not fa
 it.for([
   { type: "turnAborted", reason: "interrupted" },
   { type: "turnFailed", message: "no such luck", info: "other" },
-] as const)("a command that had begun and not ended when the turn ended with $type ran", (end) => {
+] as const)("a command that was still running when the turn ended with $type counts as run", (end) => {
   const begun: ThreadEvent = { type: "commandStarted", callId: "c", command: ["npm", "publish"], cwd: "/", parsed: [] };
   expect(told(begun, end).commands).toEqual({
     run: 1,
@@ -229,7 +229,7 @@ describe("questions", () => {
     expect(told(...events).isWriteRefused).toBe(isWriteRefused);
   });
 
-  it("that were denied are of commands that did not run; one that ran in the sandbox first did", () => {
+  it("that were denied are about commands that did not run, except a command that first ran in the sandbox", () => {
     const denied = [asked("a"), decided("a", { kind: "denied", by: "tool" })];
     const ended = (exitCode: number) => ({ ...command(exitCode, ""), callId: "c" }) as ThreadEvent;
     expect([told(...denied, ended(-1)).commands.run, told(...denied, ended(1)).commands.run, told(ended(-1)).commands.run]).toEqual([

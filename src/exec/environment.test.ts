@@ -42,7 +42,7 @@ describe("the environment of a command", () => {
     expect(Object.keys(environment({ ignoreDefaultExcludes: false }))).toEqual(["PATH", "HOME", "TMPDIR", "EDITOR"]);
   });
 
-  it("excludes, then sets, then keeps only what is included, whatever the case", () => {
+  it("excludes variables, then sets some, then keeps only the included ones; names match in any case", () => {
     expect(
       environment({ exclude: ["t*", "edito?"], set: { TOKEN: "set", EXTRA: "e", HOME: "/x" }, includeOnly: ["*to*", "ho?e", "TMP*"] }),
     ).toEqual({

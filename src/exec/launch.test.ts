@@ -18,7 +18,7 @@ function recorder() {
 }
 
 describe("the launch of a command", () => {
-  it("is made ahead once what it waits for has resolved, and is then used", async () => {
+  it("is made ahead once the promise that it waits for has resolved, and is then used", async () => {
     const { done, launch } = recorder();
     const looked = deferred<void>();
     await using starter = new CommandStarter({ now: async () => launch("now"), ahead: async () => launch("ahead") });

@@ -60,7 +60,7 @@ class CommandingEngine extends ObedientEngine {
   }
 }
 
-describe("limits are asked about the settings a turn really runs with", () => {
+describe("limits are checked against the settings with which a turn really runs", () => {
   it("before a new thread opens at all", async () => {
     const engine = new ObedientEngine();
     await using threads = threadsOn(engine);

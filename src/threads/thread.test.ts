@@ -173,7 +173,7 @@ describe("an engine that", () => {
 });
 
 describe("a record that", () => {
-  it("cannot be leased fails the turn before the engine runs; later turns work, and tell how the thread opened", async () => {
+  it("cannot be leased fails the turn before the engine runs; later turns work, and report how the thread opened", async () => {
     const { id, thread, engine, record, opening } = await openThread();
     record.leaseFailure = new ThreadBusyElsewhere(id, "process 42");
     const refused = thread.begin({ text: "hello" }, turnIdOf("1"));

@@ -5,14 +5,14 @@ import type { Ground } from "./ground.js";
 import { isStopped, runPlainly, tryNaively } from "./standIn.js";
 import { answerIn, patching, type Victim } from "./victim.js";
 
-/** Scripts that the grammar needs long for: it tries to make sense of each of the parentheses. */
+/** Scripts that are slow to parse, because the grammar tries to interpret each of the parentheses. */
 const SLOW_SCRIPTS = Array.from({ length: 45 }, (_, at) => `eval 'a${at} ${"{((".repeat(5_000)}'`).join("; ");
-/** The grammar needs two gigabytes for it, and cannot be used after that. */
+/** Without a limit, the grammar takes two gigabytes to parse it, and cannot be used after that. */
 const ENDLESS_SCRIPT = "ls|".repeat(20_000);
-/** Another caller is not kept waiting that long. */
+/** The longest time that another caller may have to wait. */
 const MOST_WAITING_MS = 15_000;
 
-/** Lets the model of one caller do this, while another caller looks whether the server answers. */
+/** Runs the prompt for one caller, while another caller checks that the server answers. */
 async function doneBeside(ground: Ground, victim: Victim, prompt: string): Promise<void> {
   using alice = await victim.as("alice");
   let isOver = false;
@@ -30,7 +30,7 @@ async function doneBeside(ground: Ground, victim: Victim, prompt: string): Promi
   await turn;
 }
 
-/** Such rules make the server read each script several times. */
+/** With a rule that forbids a command, the server reads each script several times. */
 const forbidding = (ground: Ground) =>
   ground.write(ground.inHome("rules/own.rules"), 'prefix_rule(pattern=["rm"], decision="forbidden")\n');
 
@@ -47,14 +47,14 @@ const GRAMMAR = createRequire(import.meta.url).resolve("tree-sitter-bash/tree-si
 
 const attacks: readonly Attack[] = [
   {
-    name: "stop the server by many scripts in one command, each of which takes long to read",
+    name: "stop the server by many scripts in one command that are slow to parse",
     quick: true,
     prepare: forbidding,
     attempt: (ground, victim) => doneBeside(ground, victim, `!shell ${SLOW_SCRIPTS}\n!say done`),
     standIn: (ground) => tryNaively(ground, "const end = Date.now() + 45 * 3 * 500; while (Date.now() < end);"),
   },
   {
-    name: "keep the server from reading any further script by one that exhausts the grammar",
+    name: "keep the server from reading further scripts by a script that exhausts the grammar",
     quick: true,
     attempt: async (ground, victim) => {
       await doneBeside(ground, victim, inBash(ENDLESS_SCRIPT));
@@ -74,7 +74,7 @@ Parser.init({ wasmMemory: new WebAssembly.Memory({ initial: 512, maximum: 1_024 
     },
   },
   {
-    name: "end the server by many actions of a search",
+    name: "end the server by a search with many actions",
     quick: true,
     attempt: (ground, victim) =>
       doneBeside(ground, victim, calling("shell", { command: ["find", ...Array<string>(MANY_ACTIONS).fill("-exec")] })),

@@ -39,7 +39,7 @@ const SERVERS: Readonly<Record<string, string>> = {
   "with a child in a session of its own": `setsid ${HOSTAGE} > /dev/null 2>&1 < /dev/null & ${SERVER}`,
 };
 
-const ENDINGS: Readonly<Record<string, NodeJS.Signals>> = { killed: "SIGKILL", "told to end": "SIGTERM" };
+const ENDINGS: Readonly<Record<string, NodeJS.Signals>> = { killed: "SIGKILL", "ended with SIGTERM": "SIGTERM" };
 
 for (const [what, script] of Object.entries(SERVERS)) {
   describeAttacks(

@@ -188,7 +188,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await page.getByPlaceholder("Reply").waitFor();
   });
 
-  it("tells the second of two people that a question is settled, and who settled it", async () => {
+  it("shows the second of two people that a question is settled, and who settled it", async () => {
     await using one = await stage.come();
     await using other = await stage.come();
     await one.start("!shell touch both.txt\n!say done", { cwd, policy: "untrusted" });

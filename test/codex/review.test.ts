@@ -22,7 +22,7 @@ const REVIEW = {
 };
 
 it.for(await publishedCases())(
-  "the findings of a review by Codex $version with $family are data, its tokens are counted, and our own settings are no concern of Codex",
+  "the findings of a review by Codex $version with $family are data, its tokens are counted, and Codex does not warn about our own settings",
   { timeout: 90_000 },
   async ({ program, model: named }) => {
     await using model = await startResponsesServer();

@@ -329,7 +329,7 @@ describe("bad and foreign input", () => {
     });
   });
 
-  it("a wrong method is told the right ones", async () => {
+  it("a wrong method gets a response that names the right ones", async () => {
     const told = await api("/threads", { method: "DELETE" });
     expect([told.headers.get("allow"), told.body.code]).toEqual(["GET, POST", "method_not_allowed"]);
   });

@@ -82,7 +82,7 @@ describe.runIf(MEMORY_CAN_BE_SEEN)("a client that does not read", { timeout: TIM
     expect(grown).toBeLessThan(100 * MEBIBYTE);
   });
 
-  it("during more data than is kept for it costs only what is kept, and gets the whole answer when it reads again", async () => {
+  it("during more data than the server keeps costs a bounded amount of memory, and gets the whole answer when it reads again", async () => {
     const { answer, grown } = await readLate({ words: 100_000 });
     expect(answer === numberedWords(100_000).join("")).toBe(true);
     expect(grown).toBeLessThan(130 * MEBIBYTE);

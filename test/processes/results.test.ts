@@ -89,7 +89,7 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
     });
   });
 
-  it("tells a refused command from one that ran, and files that nothing could change from files not looked at", async () => {
+  it("distinguishes a refused command from one that ran, and files that nothing could change from files that were not examined", async () => {
     await using server = await startInRepository();
     const [, refused] = textsOf(await resultOf(server, { prompt: "!shell rm -rf a.txt\n!say no", ...WRITES }));
     expect(refused).toMatch(/\ncommands: 0 run, 0 failed, 1 refused \(last: rm -rf a\.txt, .*rejected.*\)\n/);

@@ -43,7 +43,7 @@ const VENDORS = {
 } as const;
 
 describe.each(Object.entries(VENDORS))("the model of a client of %s", (_, { path, tools, result }) => {
-  it.each([true, false])("calls the tool, and notes what it is shown of the result (stream: %s)", async (stream) => {
+  it.each([true, false])("calls the tool, and records what the client shows it of the result (stream: %s)", async (stream) => {
     model.play((results) => (results.length === 0 ? { tool: "codex", args: { prompt: "one" } } : undefined));
     const first = await ask(path, { stream, tools });
     expect(first).toContain("codex");

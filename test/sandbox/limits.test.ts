@@ -57,13 +57,13 @@ describe.skipIf(isMissing)("the processes of a command", () => {
   it.for([
     ["in the sandbox", { policy: WORKSPACE_WRITE }],
     ["with full access", { policy: FULL_ACCESS }],
-  ] as const)("end with it if there are too many, %s", async ([, situation]) => {
+  ] as const)("are ended together with it if there are too many, %s", async ([, situation]) => {
     const { ended, exitCode, stderr } = await bash(FORK_BOMB, { ...situation, processes: 100 });
     expect([ended, exitCode]).toEqual(["exited", 137]);
     expect(stderr).toContain("The command was ended: it had more than 100 processes (mcp_server.commands.max_processes).");
   });
 
-  it("end also without a namespace, if they descend from it", async () => {
+  it("are ended without a namespace too, if they descend from the command", async () => {
     const { exitCode } = await bash("for i in {1..150}; do sleep 20 & done; wait", {
       policy: FULL_ACCESS,
       contained: false,
@@ -83,7 +83,7 @@ describe.skipIf(isMissing)("the processes of a command", () => {
     expect(result).toMatchObject({ exitCode: 0, stdout: "built\n", stderr: "" });
   });
 
-  it.each(["0.00 0.00 0.00 0/0 0", ""])("end also where the system does not say how many there are: '%s'", async (loads) => {
+  it.each(["0.00 0.00 0.00 0/0 0", ""])("are ended even if the system does not report how many there are: '%s'", async (loads) => {
     const file = path.join(workspace, "loadavg");
     writeFileSync(file, loads);
     // Below a part of /proc that is replaced, the kernel lets no sandbox have a /proc of its own.
@@ -116,7 +116,7 @@ describe.skipIf(isMissing)("the processes of a command", () => {
 });
 
 describe.skipIf(isMissing)("memory that a command uses for files", () => {
-  it("is bounded in /dev/shm, and is nowhere else in /dev", async () => {
+  it("is bounded in /dev/shm, and not available elsewhere in /dev", async () => {
     const script =
       "head -c 3000000 /dev/zero > /dev/shm/file; stat -c %s /dev/shm/file; touch /dev/file || echo read-only; stat -c %a /dev/shm";
     const { stdout, stderr } = await bash(script, { sharedMemoryBytes: 2 * MIB });

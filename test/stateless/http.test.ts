@@ -140,7 +140,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     expect(Object.keys(await workspaceFiles(server.running.stage))).toEqual(["made.txt"]);
   });
 
-  it("that waited for its client when the server went says so to the next one", async () => {
+  it("that waited for its client when the server ended is over, and the next server says how to continue", async () => {
     await using server = await startHttpServer();
     const { body } = await server.ask(codexCall(ASKING));
     server.running.process.kill("SIGKILL");

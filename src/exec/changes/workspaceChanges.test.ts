@@ -289,7 +289,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     const other = otherRepository();
     repository({ "a.txt": "1\n", "false/.keep": "" });
     git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "deep/sub");
-    // Its repository is somebody else's.
+    // Its repository belongs to another project.
     put("false/.git", `gitdir: ${path.join(other, ".git")}\n`);
     appendFileSync(
       path.join(work, ".gitmodules"),
@@ -333,7 +333,7 @@ describe.runIf(canSandbox)("in a repository", () => {
       expect(files).toEqual(["git", "update sub/s.txt +1 -1"]);
     });
 
-    it("at the end is unknown, and not without changes", async () => {
+    it("at the end makes the changes unknown, not empty", async () => {
       expect(await told(change, { looking: slowIn(path.join(work, "sub"), [2]), withinMs: 3_000 })).toBe("unknown");
     });
   });

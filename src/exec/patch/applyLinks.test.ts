@@ -75,7 +75,7 @@ describe("links within what may be written", () => {
     expect(await readlink(inside.at("r-alias"))).toBe("real/r.txt");
   });
 
-  it("are removed themselves by a deletion, not what they point to", async () => {
+  it("are removed by a deletion, and their targets stay", async () => {
     await using folders = await stage();
     const { inside } = folders;
     await symlink("a.txt", inside.at("a-alias"));

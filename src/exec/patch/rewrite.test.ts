@@ -58,7 +58,7 @@ describe("line ends", () => {
   });
 });
 
-describe("a chunk that does not fit says what was sought", () => {
+describe("the error for a chunk that does not fit shows the lines that were not found", () => {
   it.each([
     ["lines that are not there", "a\nb\n", ["-c", "-d", "+e"], "Failed to find expected lines in /repo/f:\nc\nd"],
     ["chunks out of order", "a\nb\nc\n", ["@@", "-c", "+C", "@@", "-a", "+A"], "Failed to find expected lines in /repo/f:\na"],

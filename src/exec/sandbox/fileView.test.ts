@@ -67,7 +67,7 @@ it("in a hidden folder only the shown folders are visible, without hidden folder
   ]);
 });
 
-it("a working folder that a caller's commands may not see is missing, whether it exists or not, by whatever link", () => {
+it("a working folder that a caller's commands may not see counts as missing, whether it exists or not and however it is linked", () => {
   const base = realpathSync(mkdtempSync("/var/tmp/seen-"));
   onTestFinished(() => rmSync(base, { recursive: true }));
   const [workspace, others, tmp] = ["work", "others", "tmp"].map((name) => join(base, name)) as [string, string, string];
@@ -78,7 +78,7 @@ it("a working folder that a caller's commands may not see is missing, whether it
   const seen = (cwd: string) => folderSeenFor({ ...usual, policy: { type: "read-only" }, caller }, cwd);
   expect(["in", "no"].map((name) => seen(join(others, name)))).toEqual([undefined, undefined]);
   expect(seen(join(workspace, "to-in"))).toBeUndefined();
-  // It is looked for, and missing, as the one behind it is.
+  // A link to a missing folder is not resolved. Whoever looks there finds nothing.
   expect(seen(join(workspace, "to-no"))).toBe(join(workspace, "to-no"));
   expect([workspace, join(workspace, "in"), "/usr"].map(seen)).toEqual([workspace, join(workspace, "in"), "/usr"]);
   expect(["/tmp", "/tmp/in", "/tmp/to-in"].map(seen)).toEqual([tmp, join(tmp, "in"), undefined]);

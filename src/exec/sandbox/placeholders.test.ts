@@ -79,7 +79,7 @@ it("a shorter note takes the place of a longer one", () => {
   held?.giveUp();
 });
 
-it("a spare file that another server removed is not missed", () => {
+it("a spare file that another server removed is replaced by a new file", () => {
   const placeholders = new Placeholders(claims);
   placeholders.hold(place())?.giveUp();
   for (const name of spareNames()) rmSync(path.join(claims, name));

@@ -197,7 +197,7 @@ describe("a client that answers before a person can have read the question", () 
     await stage.receivedNothing();
   });
 
-  it("leaves this and further questions to others under hold", async () => {
+  it("leaves this and further questions to other channels under `hold`", async () => {
     await using stage = new ChannelStage({ fallback: "hold" });
     void answered(stage, { action: "decline" }, 5);
     await expect.poll(() => stage.desk.pending()).toHaveLength(1);

@@ -362,7 +362,7 @@ describe("a client that times out", () => {
     expect(valueAt(list, "structuredContent.threads.length")).toBe(1);
   });
 
-  it("and joins its running turn is told so in both parts of the result", async () => {
+  it("and joins its running turn learns this from both parts of the result", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "first", reason: TIMED_OUT });
     const joined = await client.call("codex", { prompt: HELD, wait: 0 });

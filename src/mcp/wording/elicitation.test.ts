@@ -77,7 +77,7 @@ describe("the question", () => {
     });
   });
 
-  it("about a patch that also requests a folder says so, to people and to programs", () => {
+  it("about a patch that also requests a folder names the folder, for people and for programs", () => {
     const subject: ApprovalSubject = {
       kind: "patch",
       callId: "c",

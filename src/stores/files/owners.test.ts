@@ -26,7 +26,7 @@ describe("a thread's owner", () => {
     expect(await Promise.all([mine, yours, nobodys].map((id) => later.ownerOf(id)))).toEqual(["alice", 'b"o\nb ☃', undefined]);
   });
 
-  it("is told of all threads that have one, also right after another process noted one", async () => {
+  it("is known of all threads that have one, even right after another process has recorded one", async () => {
     using home = tempHome();
     const owners = new OwnerFiles(home.path);
     expect(await owners.owned()).toEqual(new Set());

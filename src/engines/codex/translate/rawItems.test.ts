@@ -18,7 +18,7 @@ function shown(item: Readonly<Record<string, unknown>>) {
 }
 
 describe("an item of the model's conversation", () => {
-  it("is shown without what the app-server added to it", () => {
+  it("is shown without the fields that the app-server added to it", () => {
     const message = { type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] };
     expect(shownAs([raw(message)])).toEqual([shown(message)]);
   });

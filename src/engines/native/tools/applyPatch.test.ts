@@ -86,7 +86,7 @@ describe("a patch inside the workspace", () => {
   });
 });
 
-describe("a patch that cannot be applied changes nothing and tells the model", () => {
+describe("a patch that cannot be applied changes nothing, and the model gets the reason", () => {
   it.for([
     ["is empty", patch(), "patch rejected: empty patch"],
     ["is no patch", "hello", expect.stringMatching(/^apply_patch verification failed: /)],

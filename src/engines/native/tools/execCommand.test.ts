@@ -121,7 +121,7 @@ describe("exec_command", () => {
     expect(turn.events).toContainEqual({ type: "commandTyped", callId: "call_1", sessionId: expect.any(Number), typed: "word\n" });
   });
 
-  it("as recorded, ends a command with its turn, and says so in the next one", async () => {
+  it("as recorded, ends a command with its turn, and shows its end in the next turn", async () => {
     await using stage = await open();
     const { output } = await stage.use("exec_command", { cmd: "echo up; sleep 600", yield_time_ms: 250 });
     const session = sessionOf({ output });

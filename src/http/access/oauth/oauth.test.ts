@@ -28,7 +28,7 @@ describe("a server with an issuer", () => {
     expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: expect.stringMatching(/^token-/), scopes: ["call", "read"] });
   });
 
-  it("tells all other callers where its metadata is", async () => {
+  it("names the address of its metadata to all other callers", async () => {
     await using issuer = await startIssuer();
     await using server = await startGated({ oauth: settings(issuer.url) });
     const metadata = `resource_metadata="http://127.0.0.1:${server.port}/.well-known/oauth-protected-resource`;

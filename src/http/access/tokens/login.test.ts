@@ -24,7 +24,7 @@ describe("a server that needs a token", () => {
     expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"] });
   });
 
-  it("tells a request without one what to send", async () => {
+  it("answers a request without one with what to send", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     const { status, headers, body } = await server.ask();
     expect([status, headers["www-authenticate"], body]).toEqual([
@@ -67,7 +67,7 @@ describe("a server that needs a token", () => {
     expect((await server.ask({ headers: [right, wrong] })).status).toBe(401);
   });
 
-  it("tells clients that look for an issuer that there is none", async () => {
+  it("answers clients that look for an issuer that there is none", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     expect((await server.ask({ path: "/.well-known/oauth-protected-resource" })).status).toBe(404);
   });
