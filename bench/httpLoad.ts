@@ -22,7 +22,7 @@ export async function ask(client: Asker, method: string, { connections, forMs }:
   return times;
 }
 
-/** The same on one keep-alive connection, until it is stopped. */
+/** Sends requests one after the other on one keep-alive connection until `isOver`. Returns the time of each. */
 export async function askOnOne(client: Asker, method: string, isOver: () => boolean): Promise<number[]> {
   const times: number[] = [];
   const connection = await HttpConnection.open(client.url);

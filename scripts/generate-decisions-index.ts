@@ -46,7 +46,7 @@ function numbersIn(text = ""): string[] {
   return text.match(/\d+/g) ?? [];
 }
 
-/** By number or by file name. */
+/** Whether there is a record with this number or file name. */
 function isRecord(name: string): boolean {
   return name.endsWith(".md") ? records.includes(name) : records.some((record) => Number(record.slice(0, 4)) === Number(name));
 }

@@ -14,7 +14,7 @@ export function executedIn(coverage: readonly ScriptCoverage[], program: Transpi
   return new Map(files.sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** By the number of files. */
+/** The measurement with the median number of files. */
 export function medianOf(measured: readonly Executed[]): Executed {
   return [...measured].sort((a, b) => a.size - b.size)[Math.floor(measured.length / 2)] ?? new Map();
 }

@@ -37,7 +37,7 @@ export interface SessionCaller extends Caller {
   readonly sessionId: SessionId;
 }
 
-/** For permissions that do not depend on the session. */
+/** The caller without its session, for permissions that do not depend on the session. */
 export function withoutSession(caller: Caller | undefined): Caller | undefined {
   if (!caller) return undefined;
   const { sessionId: _, ...who } = caller;
@@ -111,7 +111,7 @@ export function objectionOf({ surrounding, maxDepth, listening }: Nesting): Obje
   return () => why;
 }
 
-/** For a server that was not started inside a turn. */
+/** Objects to callers inside a turn, for a server that was itself not started inside one. */
 export const callersInside: Objection = (caller) => (caller?.inside ? FROM_INSIDE : undefined);
 
 const STARTS_NOTHING = "starts no turn and no command for it: these could do what that turn may not.";

@@ -48,7 +48,7 @@ export type FeedEntry = {
   readonly threadId: ThreadId;
 } & FeedFact;
 
-/** Tells a reader that entries it may have wanted are no longer kept. It has to read the threads themselves. */
+/** Marks a gap: entries that the reader may have wanted are no longer kept. The reader has to read the threads themselves. */
 export interface FeedGap {
   readonly type: "gap";
 }

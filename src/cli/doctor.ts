@@ -37,7 +37,7 @@ export async function runDoctor(given: DoctorContext): Promise<{ report: string;
   return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
 }
 
-/** The same for programs. */
+/** The findings of the doctor, for programs. */
 export async function examineAll(given: DoctorContext): Promise<readonly DoctorFinding[]> {
   return examine(await nativeUnlessUsable(given));
 }

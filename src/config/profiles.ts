@@ -10,7 +10,7 @@ import { tableAt } from "./tree.js";
 /** Codex accepts no other names, and none of these leads out of CODEX_HOME. */
 const PLAIN_NAME = /^[\w-]+$/;
 const ENDING = ".config.toml";
-/** Each is a small object; callers can only name existing files. */
+/** The limit of profile files that are kept. Each is a small object, and callers can only name existing files. */
 const MOST_OPEN = 64;
 
 /** A profile's settings, as top-level settings. */

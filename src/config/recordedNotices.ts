@@ -22,7 +22,7 @@ const UNFINISHED = [
   "web_search_cached",
 ];
 
-/** It had no effect outside profiles. */
+/** A setting that had no effect outside profiles. */
 const ONLY_IN_PROFILES = "include_apply_patch_tool";
 
 /** Settings from outside a profile that Codex 0.92.0 would have used. */

@@ -72,7 +72,7 @@ function keptBackBy({ secrets = [], hidesLikelySecrets = false, includeOnly }: S
   };
 }
 
-/** Also drops values that cannot be passed to a program. */
+/** The environment without secrets, and without values that cannot be passed to a program. */
 export function withoutSecrets(env: Readonly<Record<string, string | undefined>>, secrets: readonly string[]): CommandEnvironment {
   const secret = new Set([...secrets, ...ALWAYS_SECRET]);
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !secret.has(entry[0]) && isPossible(entry)));

@@ -37,7 +37,7 @@ export function killAtOnce({ pid, containment, firstProcess }: Omit<ProcessTree,
   signal(-pid, "SIGKILL");
 }
 
-/** The same, and resolves when no process is left. */
+/** Sends SIGKILL to everything. Resolves when no process is left. */
 export async function endAtOnce(tree: ProcessTree): Promise<void> {
   killAtOnce(tree);
   const ended = tree.exitCode.then(

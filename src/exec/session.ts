@@ -53,7 +53,7 @@ const LAST_ID = 99_999;
 export class ExecSessions implements AsyncDisposable {
   /** Least recently used first. */
   readonly #sessions = new Map<number, Session>();
-  /** Being ended, but not gone yet. */
+  /** Sessions that were told to end and still run. */
   readonly #ending = new Set<Session>();
 
   get size(): number {

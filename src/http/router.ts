@@ -31,7 +31,7 @@ export class Router<Caller> {
 
   constructor(
     mounts: readonly HttpMount<Caller>[],
-    /** Where to go instead, for people. */
+    /** A text for people that says which paths exist. */
     hint: string,
   ) {
     this.#mounts = mounts;

@@ -13,7 +13,7 @@ export interface ReviewFinding {
 
 /** The prefix of the user message that records a review request on our threads. */
 export const REVIEW_REQUEST = "Review: ";
-/** The same on Codex's threads. */
+/** The text in such a message on Codex's threads. */
 const CODEX_REVIEW_REQUEST = "<action>review</action>";
 
 /** Whether a user message is a review request, so that the answer after it is a review. */

@@ -200,7 +200,7 @@ export class ToolWatch {
 /** The questions of a turn, and who decided them and how. */
 export class ApprovalWatch {
   readonly #scope: TurnScope;
-  /** Bounded by the desk; emptied when the turn ends. */
+  /** When each open question was asked. The desk limits their number, and the end of the turn removes them. */
   readonly #open = new Map<ApprovalId, number>();
 
   constructor(scope: TurnScope) {

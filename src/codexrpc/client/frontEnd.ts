@@ -49,7 +49,7 @@ export class FrontEnd implements MethodClient {
   readonly #listening = new Tasks(() => undefined);
   /** The feed's position when a conversation was created, until its first listener. */
   readonly #unheard = new Map<ThreadId, string>();
-  /** What was sent to each conversation and is not through yet. */
+  /** The messages to each conversation that have not been delivered yet. */
   readonly #sending = new Map<ThreadId, Line>();
   #isClosed = false;
 

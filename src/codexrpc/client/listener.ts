@@ -36,7 +36,7 @@ export class Listener {
     return this.#stop.signal;
   }
 
-  /** It was removed, and only waits for its open questions. */
+  /** Whether the listener was removed and only waits for its open questions. */
   get isMuted(): boolean {
     return this.#isMuted;
   }

@@ -33,7 +33,7 @@ const AbsolutePath = z
   .string()
   .check(z.startsWith("/", "must be an absolute path"), z.maxLength(LONGEST_PATH, `must have at most ${LONGEST_PATH} characters`));
 
-/** Each is looked up on the disk before the request is judged. */
+/** The limit of writable roots. Each is looked up on the disk before the request is judged. */
 const MOST_ROOTS = 64;
 
 /** The tag was `mode` in September 2025; since then it is `type`. */

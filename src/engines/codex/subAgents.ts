@@ -202,7 +202,7 @@ class Agent implements SubAgent {
     if (this.state === "idle") this.state = "due";
   }
 
-  /** Its actions, as events of the turn it works for. */
+  /** Returns an action of the sub-agent as events of the turn that it works for. */
   notified(method: string, params: unknown): readonly ThreadEvent[] {
     const fields = asFields(params);
     if (method === "turn/started") {

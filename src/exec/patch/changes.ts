@@ -79,7 +79,7 @@ interface Tracked {
 /** The files changed by a turn's patches, as one diff in git's style between their content before and now. */
 export class TurnDiff {
   readonly #files = new Map<string, Tracked>();
-  /** The latest diff of each file: the turn's diff is asked for after each patch, and most files stay as they were. */
+  /** The latest diff of each file. It is reused, because the turn's diff is made after each patch, and most files have not changed since. */
   readonly #diffs = new Map<string, { readonly from: Side; readonly to: Side; readonly text: string }>();
   #isAsRecorded = false;
 

@@ -19,7 +19,7 @@ import { rewrite } from "./rewrite.js";
 /** A patch checked against the disk: the content of every file now and after it. Nothing has been written. */
 export interface PatchPlan {
   readonly files: readonly PlannedFile[];
-  /** The same, for display. */
+  /** The changes to the files, for display. */
   readonly changes: readonly PlannedChange[];
   /** The output of a successful run: one line per file, paths as written in the patch. */
   readonly summary: string;

@@ -214,10 +214,10 @@ interface SearchBounds {
 const USUAL: SearchBounds = { folders: 1_500, entries: 30_000, depth: 8 };
 /** The first search in a project may take longer: its result is cached. */
 const FIRST: SearchBounds = { folders: 20_000, entries: 400_000, depth: 24 };
-/** After this many, other work of the event loop gets its turn. */
+/** After this many folders or entries, a search lets other work of the event loop run. */
 const FOLDERS_AT_ONCE = 50;
 const ENTRIES_AT_ONCE = 1_000;
-/** Each is one more mount for every command. */
+/** The limit of guarded names. Each is one more mount for every command. */
 const MOST_FOUND = 256;
 
 type NameSet = Pick<ReadonlySet<string>, "has">;

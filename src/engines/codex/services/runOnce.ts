@@ -118,7 +118,7 @@ function withRoot(policy: Extract<SandboxPolicy, { type: "workspace-write" }>, c
   return { ...policy, writable_roots: [...(policy.writable_roots ?? []), cwd].map((root) => path.resolve(cwd, root)) };
 }
 
-/** In TOML, whose strings are written like JSON's. */
+/** The table in TOML, whose strings are written like JSON's. */
 function inlineTable(table: Fields): string {
   const entries = Object.entries(table).map(
     ([key, value]) => `${JSON.stringify(key)}=${isFields(value) ? inlineTable(value) : JSON.stringify(value)}`,

@@ -133,7 +133,7 @@ function assess(paths: readonly string[], runtime: ToolRuntime): "run" | "ask" |
   return paths.every((file) => runtime.approved.has(file)) ? "run" : "ask";
 }
 
-/** By the policy alone, whatever was approved before. */
+/** Whether the policy requires an approval, whatever was approved before. */
 function needsApproval(paths: readonly string[], runtime: ToolRuntime): boolean {
   const { approvalPolicy } = runtime.settings;
   if (approvalPolicy === "untrusted") return true;

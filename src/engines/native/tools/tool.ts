@@ -9,7 +9,7 @@ import type { RawItem } from "../../../threads/items.js";
 /** A tool as the Responses API declares it. */
 export type Declaration = Readonly<Record<string, unknown>>;
 
-/** What runs when the model calls a name. */
+/** A tool: the code that runs when the model calls its name. */
 export interface Tool {
   readonly name: string;
   /** Runs one call. Yields events for readers; returns the result for the model. Invalid arguments are a result, not an exception. */

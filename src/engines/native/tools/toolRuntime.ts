@@ -116,7 +116,7 @@ export class ToolRuntime {
     return this.#sessions;
   }
 
-  /** Such commands are running now. */
+  /** Whether a command is running that has outlived its call. */
   get keepsRunning(): boolean {
     return (this.#sessions?.size ?? 0) > 0;
   }

@@ -42,7 +42,7 @@ function withoutNoise(commands: readonly Words[]): Words[] {
   return start < 0 ? telling.slice(-1) : telling.slice(start);
 }
 
-/** `… || true`, and numbering the lines of a pipe. */
+/** Whether a command only ends a script with success (`… || true`) or numbers the lines of a pipe. */
 function isFiller([program, ...args]: Words): boolean {
   return (program === "true" && args.length === 0) || (program === "nl" && args.every((word) => word.startsWith("-")));
 }
