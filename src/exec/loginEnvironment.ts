@@ -115,8 +115,8 @@ export function isLoginShell(argv: readonly string[]): argv is readonly [string,
   return argv.length === 3 && argv[1] === "-lc";
 }
 
-/** A warning for the caller. */
-export function withoutProfile(shell: string, why: string): string {
+/** The warning that commands run without the login profile. */
+export function profileWarning(shell: string, why: string): string {
   return (
     `The login profile of ${shell} cannot be used: ${why}. Commands run in a plain shell with the server's own environment; ` +
     "what the profile sets, PATH among it, is missing. Fix the profile; `codex-mcp-server doctor` measures it."

@@ -37,7 +37,7 @@ describe.each(await publishedVersions())("doctor with Codex $version", { timeout
       [/the model gpt-5\.2-codex is not among its models .*: use gpt-\S+, or name none$/],
     ],
     [
-      "a model that never was",
+      "a model that never existed",
       { args: ["-m", "gpt-6.1-soul"] },
       [/the model gpt-6\.1-soul is not among its models \(retired, or not for this login\): use gpt-\S+, or name none$/],
     ],
@@ -63,7 +63,7 @@ describe.each(await publishedVersions())("doctor with Codex $version", { timeout
 });
 
 describe("doctor without a Codex that it could use", { timeout: 60_000 }, () => {
-  it("one that is not there", async () => {
+  it("reports that there is none", async () => {
     await using stage = await setStage();
     expect(await complaintsOf(stage, { args: ["--codex-bin", "/nowhere/codex"] })).toEqual({
       code: 1,
@@ -77,7 +77,7 @@ describe("doctor without a Codex that it could use", { timeout: 60_000 }, () => 
     });
   });
 
-  it("one that is too old", async () => {
+  it("reports that it is too old", async () => {
     await using stage = await setStage();
     const program = path.join(stage.root, "codex");
     writeFileSync(program, "#!/bin/sh\necho codex-cli 0.92.0\n");

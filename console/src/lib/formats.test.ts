@@ -5,7 +5,7 @@ it("formats durations", () => {
   expect([400, 12_900, 185_000, 7_800_000, -5].map(duration)).toEqual(["0.4 s", "12 s", "3 min 05 s", "2 h 10 min", "0.0 s"]);
 });
 
-it("formats how long ago something was, also if the clock was set back", () => {
+it("formats how long ago something was, even if the clock was set back", () => {
   const now = Date.parse("2026-11-16T12:00:00Z");
   const times = ["2026-11-16T11:59:30Z", "2026-11-16T11:50:00Z", "2026-11-16T09:00:00Z", "2026-11-14T09:00:00Z", "2026-11-17T09:00:00Z"];
   expect(times.map((time) => ago(time, now))).toEqual(["now", "10 min", "3 h", "2 d", "now"]);

@@ -44,7 +44,7 @@ export function ApprovalCard({ approval, isSteady = () => true, isInThread = fal
       ref={card}
       className={`approval approval-${kind}`}
       aria-labelledby={heading}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: cards are gone through one by one
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: users move from card to card by keyboard
       tabIndex={0}
       onKeyDown={onKey}
       data-approval={id}

@@ -5,7 +5,7 @@ import { logInWith } from "../state/login.js";
 import { refusal } from "../state/serverWatch.js";
 import { Trouble } from "./trouble.js";
 
-/** The server's text names API routes. */
+/** The error in words for people, because the server's text names API routes. */
 function inOwnWords(error: unknown): unknown {
   return error instanceof ApiFailure && error.code === "login_refused"
     ? new Error("This code does not work: it was already used, has expired, or was not copied whole.")

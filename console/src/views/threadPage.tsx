@@ -64,7 +64,7 @@ export function ThreadPage({ threadId }: { readonly threadId: string }) {
   );
 }
 
-/** For a thread that was removed, never existed, or belongs to somebody else: the server's response is the same. */
+/** For a thread that was removed, never existed, or belongs to another user: the server's response is the same. */
 const NOT_THERE: ReadonlySet<number> = new Set([400, 404]);
 
 function Gone() {
@@ -106,7 +106,7 @@ function useHidden(): boolean {
 
 function Connection({ story }: { readonly story: ThreadStory }) {
   const isLost = useSignal(story.connection) === "lost";
-  // A note for the whole page says the same.
+  // The page shows a note of its own about that.
   const isServerLost = useSignal(connection) === "lost";
   return isLost && !isServerLost ? (
     <p className="warn" role="status">

@@ -52,13 +52,13 @@ describe("a server that was not started in a turn", () => {
 });
 
 describe("a server that was started in a turn", () => {
-  it("recognises it by its own environment", () => expect(found({ CODEX_MCP_INSIDE: "1;read-only" }, [])).toBe("1;read-only"));
+  it("recognises the turn by its own environment", () => expect(found({ CODEX_MCP_INSIDE: "1;read-only" }, [])).toBe("1;read-only"));
 
-  it("recognises it by an ancestor's environment, if its own was cleaned", () => {
+  it("recognises the turn by an ancestor's environment, if its own was cleaned", () => {
     expect(found({}, [ancestor(["env", "-i"]), ancestor(["codex", "app-server"], MARKED), ancestor(SHELL)])).toBe("1;read-only");
   });
 
-  it("recognises it by the first process of its namespace, which outlives its parents", () => {
+  it("recognises the turn by the first process of its namespace, which outlives its parents", () => {
     expect(found({}, [ancestor(["bwrap"], MARKED)])).toBe("1;read-only");
   });
 
@@ -69,7 +69,7 @@ describe("a server that was started in a turn", () => {
       ["node", "-r", "hook.cjs", "bin/codex-mcp-server", "serve"],
       ["bun", "run", "codex-mcpd/dist/main.js"],
     ].map((words) => [words] as const),
-  )("recognises it by a parent server, if nothing else is left: %j", ([commandLine]) => {
+  )("recognises the turn by a parent server, if nothing else is left: %j", ([commandLine]) => {
     expect(found({}, [ancestor(SHELL), ancestor(commandLine), ancestor(SHELL)])).toBe("sealed");
   });
 
@@ -83,7 +83,7 @@ describe("a server that was started in a turn", () => {
     expect(found({ CODEX_MCP_INSIDE: "" }, [])).toBe("sealed");
   });
 
-  it("recognises it by the mark that commands always had", () => {
+  it("recognises the turn by the mark of a command alone", () => {
     expect(found({ CODEX_MCPD_EXEC_ID: "1-2-3-x" }, [])).toBe("sealed");
     expect(found({}, [ancestor(SHELL, ["CODEX_MCPD_EXEC_ID=1-2-3-x"])])).toBe("sealed");
     expect(found({ CODEX_MCPD_EXEC_ID: "1-2-3-x", CODEX_MCP_INSIDE: "1;read-only" }, [])).toBe("1;read-only");

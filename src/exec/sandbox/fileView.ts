@@ -6,7 +6,7 @@ import type { SandboxPolicy } from "../policies.js";
 import { type CallerView, type HiddenPlace, isVisible, outermostHidden, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
 import { enforceableRoots, mayWrite, type WritableRoot, writableRoots } from "./policy.js";
 
-/** A command without anything around it. */
+/** A command that is to run in a sandbox, without what the sandbox adds to it. */
 export interface ConfinedCommand {
   readonly argv: readonly string[];
   readonly cwd: string;

@@ -24,7 +24,7 @@ export const codexReplyTool = defineTool({
     "Continues a thread with its history and settings, also one of an earlier run. Without `prompt` it waits for the running turn, as codex-wait does.",
   input: {
     prompt: arg.optional(arg.text("What to say next.")),
-    threadId: arg.optional(arg.text("As a result named it.")),
+    threadId: arg.optional(arg.text("The `threadId` of a result.")),
     conversationId: arg.optional(arg.text("Older name of threadId.")),
     "result-tokens": RESULT_TOKENS,
     wait: WAIT_ARGUMENT,
@@ -39,7 +39,7 @@ export const codexReplyTool = defineTool({
     absent: "Missing arguments for codex-reply tool-call; the `threadId` field is required.",
   },
   answers: "the same, on that thread",
-  example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Mend it." },
+  example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Fix it." },
   call: replyOrWait,
 });
 

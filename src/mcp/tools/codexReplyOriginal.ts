@@ -21,6 +21,6 @@ export const codexReplyOriginalTool = defineTool({
     absent: "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required.",
   },
   answers: "the same, on that thread",
-  example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Mend it." },
+  example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Fix it." },
   call: continueThread,
 });

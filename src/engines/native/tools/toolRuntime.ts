@@ -1,6 +1,6 @@
 import { afterLogin, type CommandEnvironment, commandEnvironment } from "../../../exec/environment.js";
 import { CommandStarter, type Launch, type Permitted } from "../../../exec/launch.js";
-import { isLoginShell, withoutProfile } from "../../../exec/loginEnvironment.js";
+import { isLoginShell, profileWarning } from "../../../exec/loginEnvironment.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import type { TruncationPolicy } from "../../../exec/output.js";
 import { leadsToTrusted } from "../../../exec/outside/outsidePrograms.js";
@@ -254,7 +254,7 @@ export class ToolRuntime {
       case "known":
         return { wrap, words: plainly, env: afterLogin(shellEnvironment, login.env, secretVariables(provider)) };
       case "failed":
-        if (this.#profile === "untold") this.#profile = { warning: withoutProfile(shell, login.why) };
+        if (this.#profile === "untold") this.#profile = { warning: profileWarning(shell, login.why) };
         return { wrap, words: plainly, env };
       case "unknown":
         // A profile that cannot be examined may export anything, and other callers would see it.

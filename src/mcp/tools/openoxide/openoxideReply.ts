@@ -7,7 +7,7 @@ export const openoxideReplyTool = defineTool({
   title: "OpenOxide Reply",
   description: "Continues a coding session with its history and settings, also one of an earlier run.",
   input: {
-    thread_id: arg.text("As a result named it."),
+    thread_id: arg.text("The `thread_id` of a result."),
     prompt: arg.text("What to say next."),
   },
   output: OPENOXIDE_OUTPUT,
@@ -15,7 +15,7 @@ export const openoxideReplyTool = defineTool({
   sets: ["openoxide"],
   order: 2,
   answers: "the same, on that thread",
-  example: { thread_id: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Mend it." },
+  example: { thread_id: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Fix it." },
   async call({ thread_id: id, prompt }, { agent, ask }) {
     return openoxideAnswer(await agent.reply(ask, parseOpenoxideThread(id), { text: prompt }));
   },
