@@ -97,7 +97,7 @@ describe.concurrent("a turn", () => {
     const running = server.call("codex", { prompt: untilTold, sandbox: "danger-full-access", "approval-policy": "never" });
     await running.event("exec_command_begin");
     const threadId = await running.threadId();
-    const added = "Added to the running turn. What comes of it is in that turn's answer: codex-wait returns it.";
+    const added = "Added to the running turn. Its effect is in the answer of that turn, which codex-wait returns.";
     expect(await call(server, "codex-steer", { threadId, prompt: "!say steered" })).toEqual({
       content: [{ text: added, type: "text" }],
       structuredContent: { threadId, content: added },

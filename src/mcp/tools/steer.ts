@@ -18,6 +18,6 @@ export const steerTool = defineTool({
     const id = parseNamedThread(threadId);
     checkPrompt(prompt);
     await agent.steer(ask, id, prompt);
-    return confirmation(id, "Added to the running turn. What comes of it is in that turn's answer: codex-wait returns it.");
+    return confirmation(id, "Added to the running turn. Its effect is in the answer of that turn, which codex-wait returns.");
   },
 });

@@ -19,7 +19,7 @@ export const openoxideQueryTool = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: true },
   sets: ["openoxide"],
   order: 3,
-  answers: "the answer, and the `thread_id` to ask more on",
+  answers: "the answer, and the `thread_id` for further questions",
   example: { query: "Where are dates parsed?", cwd: "." },
   async call({ query, thread_id: id, cwd }, context) {
     const { agent, ask, turnId } = context;
