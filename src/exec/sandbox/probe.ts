@@ -150,7 +150,7 @@ export interface WhereToLook {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Programs in these folders are not trusted, except in the system's own folders. */
   readonly writable: WritablePlaces;
-  /** Where the sandbox is tried. Absent: in the system's temporary folder, where nobody removes what a killed process leaves. */
+  /** Where the sandbox is tried. Absent: in the system's temporary folder, where the folder of a killed process stays. */
   readonly scratchFolders?: ScratchFolders;
 }
 

@@ -26,7 +26,7 @@ const WORN_BYTES = 128 * 1024 * 1024;
 /** Each part of a script takes some microseconds whenever the tree is walked; a script with more parts counts as unreadable. */
 const MOST_NODES = 50_000;
 
-/** The CPU time of this process: on a busy machine, a script does not become unreadable because others have the cores. */
+/** The CPU time of this process. Elapsed time would make scripts unreadable when other processes use the cores. */
 export const clock = {
   nowMs(): number {
     const { user, system } = process.cpuUsage();
