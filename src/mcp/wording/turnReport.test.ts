@@ -151,6 +151,14 @@ it("files that could not be determined are unknown, not an empty list", () => {
   expect(reportText(turn)).toContain("files changed: unknown (looking took too long)");
 });
 
+it("files that commands may have changed are unknown where only the agent's patches are known", () => {
+  const turn = { ...TURN, receipt: { ...BUSY, files: { from: "patches", list: [] } } } as const;
+  expect(reportFields(turn)).toMatchObject({ files: "unknown" });
+  expect(reportText(turn)).toContain("files changed: unknown (only the agent's own patches are known)");
+  const withoutCommands = { ...turn, receipt: { ...turn.receipt, commands: { ...BUSY.commands, run: 0 } } };
+  expect(reportFields(withoutCommands)["files"]).toEqual([]);
+});
+
 it.for([
   ["folder", "files changed: 1 (without git: the folder was compared)"],
   ["patches", "files changed: 1 (from the agent's own patches only)"],

@@ -2,6 +2,7 @@ import path from "node:path";
 import type { DecidedQuestion, FailedCommand, TurnReceipt } from "../../agent/receipt.js";
 import type { ApprovalSubject, DecidedBy } from "../../approvals/model.js";
 import type { ChangedFile } from "../../exec/changes/countedFiles.js";
+import type { ChangedFiles } from "../../exec/changes/workspaceChanges.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
 import { visible } from "../../lib/visibleText.js";
@@ -36,7 +37,8 @@ export function reportFields({
   next,
   roomForFindings = Number.POSITIVE_INFINITY,
 }: ReportedTurn): Readonly<Record<string, unknown>> {
-  const { files, commands, approvals, usage, costUsd, rateLimits, inForce, ms } = receipt;
+  const { commands, approvals, usage, costUsd, rateLimits, inForce, ms } = receipt;
+  const files = knownFiles(receipt);
   const list = files?.list ?? [];
   const failures = commands.failures.map(failureField);
   const decisions = approvals.decisions.slice(-MAX_DECISIONS).map(decisionField);
@@ -69,6 +71,12 @@ export function reportFields({
   };
 }
 
+/** Undefined where commands ran in a folder that was not compared: an empty list would say that they changed nothing. */
+function knownFiles({ files, commands }: TurnReceipt): ChangedFiles | undefined {
+  const isUnknown = files?.from === "patches" && files.list.length === 0 && commands.run + commands.stillRunning > 0;
+  return isUnknown ? undefined : files;
+}
+
 const MAX_LINES = 12;
 const MAX_FILE_LINES = 4;
 const MAX_NOTES = 2;
@@ -98,8 +106,10 @@ export function reportText(turn: ReportedTurn): string {
   return [...lines.slice(0, MAX_LINES - (next === undefined ? 0 : 1)), ...(next === undefined ? [] : [`next: ${next}`])].join("\n");
 }
 
-function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
-  if (!files) return ["files changed: unknown (looking took too long)"];
+function fileLines(receipt: TurnReceipt): string[] {
+  const { commands, inForce } = receipt;
+  const files = knownFiles(receipt);
+  if (!files) return [`files changed: unknown (${receipt.files ? "only the agent's own patches are known" : "looking took too long"})`];
   const { list, from } = files;
   if (list.length === 0)
     return commands.run + commands.stillRunning > 0 ? [`files changed: none${from === "git" ? " that git sees" : SEEN_BY[from]}`] : [];
