@@ -358,19 +358,19 @@ export class Agent {
   }
 
   /**
-   * The turn that a returning caller should wait for: the oldest turn that runs, is queued, or has ended with an undelivered result.
-   * Undefined if there is none. Throws `ThreadNotFound`.
+   * The turns that a returning caller should wait for, one call after the other: those that run, are queued, or have ended with an
+   * undelivered result; oldest first. Throws `ThreadNotFound`.
    */
-  async resume(ask: Ask, threadId: ThreadId): Promise<Turn | undefined> {
+  async resume(ask: Ask, threadId: ThreadId): Promise<readonly Turn[]> {
     this.#check(ask, "call");
     const { threads, access, attendance } = this.#parts;
     return this.#promptly(ask, () =>
       access.using(threadId, ask, async () => {
-        const [oldest] = attendance.on(threadId);
-        oldest?.known();
-        const turn = oldest?.turn ?? threads.runningTurns(threadId)[0];
-        if (!turn && !threads.find(threadId)) await threads.history(threadId);
-        return turn;
+        const attended = attendance.on(threadId);
+        attended[0]?.known();
+        const turns = attended.length > 0 ? attended.map(({ turn }) => turn) : threads.runningTurns(threadId);
+        if (turns.length === 0 && !threads.find(threadId)) await threads.history(threadId);
+        return turns;
       }),
     );
   }

@@ -293,6 +293,8 @@ export interface TurnAnswer {
   readonly wait?: number | undefined;
   /** Maximum tokens of the result, if the call sets it. */
   readonly resultTokens?: number;
+  /** A remark about the call itself, for its result. */
+  readonly remark?: string;
   /** The text of the first progress notification. Default: the turn's first step. */
   readonly startText?: string;
   /** How the tool reports the end of the turn. Default: the result that most tools share. */

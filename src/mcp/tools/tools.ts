@@ -52,7 +52,7 @@ export interface ToolsParts {
 }
 
 /** A call whose result is the outcome of a turn. Each era of MCP follows the turn in its own way. */
-export interface TurnCall extends Omit<TurnAnswer, "wait"> {
+export interface TurnCall extends Omit<TurnAnswer, "wait" | "remark"> {
   /** Absent where calls last as long as their turns. */
   readonly stay?: CallStay | undefined;
   readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide" | "answeredByNobody" | "receiptOf">;
@@ -159,10 +159,11 @@ export class Tools {
       const hasMore = !tool.ignoresUnknown && isFields(args) && Object.keys(args).length > Object.keys(values).length;
       const remarks = hasMore ? remarkOnInjected(args, tool.inputSchema.properties) : [];
       if ("turn" in outcome) {
-        const { wait: _, ...answered } = outcome;
+        const { wait: _, remark, ...answered } = outcome;
         const stay = await stayFor(outcome, { agent, ask, call, presentation, since, joined, trail });
         const joins = stay?.visit.findsLost ? [joinedRemark(outcome.turn.ms)] : [];
-        return { ...this.#turnCall(answered, call, { agent, presentation }), remarks: [...joins, ...remarks], stay };
+        const ofTool = remark === undefined ? [] : [remark];
+        return { ...this.#turnCall(answered, call, { agent, presentation }), remarks: [...joins, ...ofTool, ...remarks], stay };
       }
       return trail.ended(presented(outcome, { ...presentation, remarks }));
     } catch (error) {

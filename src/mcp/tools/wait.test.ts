@@ -293,7 +293,7 @@ describe("codex-wait", () => {
     expect(valueAt(await client.call("codex-wait", { threadId: "nonsense" }), "isError")).toBe(true);
   });
 
-  it("returns the answer of each of several turns, the oldest first", async () => {
+  it("returns the answer of each of several turns, the oldest first, and says that a newer one is left", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
     const queued = await client.call("codex-reply", { threadId, prompt: "!say second", wait: 0 });
@@ -301,6 +301,10 @@ describe("codex-wait", () => {
     await client.letGo();
     const answers = [await client.call("codex-wait", { threadId }), await client.call("codex-wait", { threadId })];
     expect(answers.map(saidBy)).toEqual(["made", "second"]);
+    // Otherwise the first answer would be taken for the one to the second prompt.
+    const newer = "The thread has a newer turn: call codex-wait again for its answer.";
+    expect(answers.map((result) => valueAt(result, "structuredContent.notices"))).toEqual([[newer], undefined]);
+    expect(valueAt(answers[0], "content.1.text")).toContain(`\nnote: ${newer}\n`);
   });
 
   it("a thousand calls at once all get the answer, none of them twice", async () => {

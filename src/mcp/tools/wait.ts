@@ -31,6 +31,9 @@ export const waitTool = defineTool({
   call: async ({ threadId, ...wanted }, context) => waitForTurn(parseNamedThread(threadId), wanted, context),
 });
 
+/** A model that has sent another prompt meanwhile must not take this answer for the one to that prompt. */
+const NEWER_TURN = "The thread has a newer turn: call codex-wait again for its answer.";
+
 /** The turn that a returning caller should wait for; if there is none, the thread's last answer. */
 export function waitForTurn(
   id: ThreadId,
@@ -38,9 +41,9 @@ export function waitForTurn(
   { agent, ask, resultTokens: usual }: Pick<McpToolContext, "agent" | "ask" | "resultTokens">,
 ): Promise<CallToolResult | TurnAnswer> {
   return onThread(id, async () => {
-    const turn = await agent.resume(ask, id);
+    const [turn, newer] = await agent.resume(ask, id);
     return turn
-      ? { turn, wait, ifSilent: textIfSilent(turn), ...resultTokens(tokens) }
+      ? { turn, wait, ifSilent: textIfSilent(turn), ...(newer && { remark: NEWER_TURN }), ...resultTokens(tokens) }
       : idleResult(id, await agent.lastAnswer(ask, id), { tokens: tokens ?? usual });
   });
 }
