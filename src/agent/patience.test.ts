@@ -10,12 +10,13 @@ describe("how long a call waits", () => {
     ["50 s for an unknown client", {}, UNKNOWN, 50_000],
     ["5/6 of the known timeout of a client", {}, { wall: 300_000 }, 250_000],
     ["without a limit for a client that is known to have no timeout", {}, { wall: true }, Infinity],
-    ["as long as the call asks for, whatever the client", {}, { wall: true, askedMs: 7_000 }, 7_000],
+    ["almost as long as the call asks for, whatever the client", {}, { wall: true, askedMs: 7_000 }, 6_300],
+    ["shorter by a second than the client's timeout, if the call asks for just that", {}, { wall: 60_000, askedMs: 60_000 }, 59_000],
     ["not at all if the call asks for that", {}, { wall: 60_000, askedMs: 0 }, 0],
-    ["a year if the call asks for that", {}, { wall: 60_000, askedMs: 31_536_000_000 }, 31_536_000_000],
+    ["a year if the call asks for that", {}, { wall: 60_000, askedMs: 31_536_000_000 }, 31_535_999_000],
     ["as long as the setting says, if the call asks for nothing", { setMs: 20_000 }, { wall: true }, 20_000],
     ["without a limit if the setting says so", { setMs: Infinity }, UNKNOWN, Infinity],
-    ["as long as the call asks for, even if the setting is longer", { setMs: Infinity }, { wall: 60_000, askedMs: 3_000 }, 3_000],
+    ["almost as long as the call asks for, even if the setting is longer", { setMs: Infinity }, { wall: 60_000, askedMs: 3_000 }, 2_700],
   ] as const)("%s", ([, options, wishes, ms]) => {
     expect(new Patience(options).of(ANN, wishes)).toBe(ms);
   });

@@ -22,6 +22,9 @@ export interface PatienceOptions {
 
 /** A client with a timeout of one minute gets its response ten seconds earlier. */
 const SHARE_OF_WALL = 5 / 6;
+/** Models ask for round numbers, which are often their client's timeout too: a response after exactly that time comes too late. */
+const SHARE_OF_ASKED = 0.9;
+const MOST_EARLY_MS = 1_000;
 /** A learned timeout comes from one call, whose clock started before ours. */
 const SHARE_OF_TIME_OUT = 0.8;
 const LEAST_LEARNT_MS = 1_000;
@@ -50,7 +53,8 @@ export class Patience {
     const unasked = setMs ?? (wall === true ? Number.POSITIVE_INFINITY : wall * SHARE_OF_WALL);
     // An operator who sets unlimited knows the clients. A model that asks for ten minutes does not know its client's timeout.
     if (askedMs === undefined && setMs === Number.POSITIVE_INFINITY) return unasked;
-    return Math.min(askedMs ?? unasked, this.#learntOf(waiter));
+    const asked = askedMs === undefined ? unasked : Math.max(askedMs * SHARE_OF_ASKED, askedMs - MOST_EARLY_MS);
+    return Math.min(asked, this.#learntOf(waiter));
   }
 
   /** Learns that the client gave up a call after this time, so that the next calls return earlier. */
