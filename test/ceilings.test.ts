@@ -208,6 +208,21 @@ describe.skipIf(isMissing)("an approval by the calling principal never reaches b
     expect(toldModel(alice, 1)).toContain(REFUSED);
   });
 
+  it("a refused escalation is reported as a command that did not run, with the reason", async () => {
+    await using agent = new MemoryAgent();
+    await using alice = await askable(agent);
+    const result = await alice.call("codex", { prompt: "!escalate touch x\n!say done", sandbox: "workspace-write" });
+    expect(valueAt(result, "structuredContent.commands")).toEqual({
+      run: 0,
+      failed: 0,
+      refused: 1,
+      failures: [{ command: "touch x", refusal: expect.stringContaining(REFUSED) }],
+    });
+    // This one ran in the sandbox before.
+    const tried = await alice.call("codex", { prompt: "!shell touch x\n!say done", sandbox: "read-only", "approval-policy": "on-failure" });
+    expect(valueAt(tried, "structuredContent.commands")).toMatchObject({ run: 1, failed: 1 });
+  });
+
   it("an amendment is neither offered nor accepted", async () => {
     await using agent = new MemoryAgent();
     await using alice = await askable(agent);

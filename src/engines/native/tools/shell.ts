@@ -289,7 +289,7 @@ export async function forbiddenByRules(argv: readonly string[], runtime: ToolRun
 
 interface Refusal {
   readonly refused: string;
-  /** A person or a rule refused; otherwise it could not be run. */
+  /** A rule or the server's ceiling refused it, and nobody was asked. */
   readonly declined?: true;
   readonly endsTurn?: true;
   /** Not a refusal: it did not run because no sandbox works here. */
@@ -335,7 +335,11 @@ async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | 
       runtime.rules.allow(decision.prefix);
       return undefined;
     case "denied":
-      return { refused: denialText("exec command", decision), ...(asked.needsPerson || isPersonsNo(decision) ? {} : lacking(asked)) };
+      return {
+        refused: denialText("exec command", decision),
+        ...(asked.needsPerson || isPersonsNo(decision) ? {} : lacking(asked)),
+        ...(decision.by === "ceiling" && { declined: true }),
+      };
     case "abort":
       return { refused: REJECTED, endsTurn: true };
     case "answered":
@@ -343,10 +347,13 @@ async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | 
   }
 }
 
-/** Whether a command that the sandbox stopped may run again without it. */
-export function questionOfRetry(judged: JudgedCommand, { proposedPrefix }: Permission): Promise<Refusal | undefined> {
+/** Whether a command that the sandbox stopped may run again without it. It counts as one that ran, even if it may not. */
+export async function questionOfRetry(judged: JudgedCommand, { proposedPrefix }: Permission): Promise<Refusal | undefined> {
   const prefix = proposedPrefix === undefined ? {} : { proposedPrefix };
-  return question(judged, { reason: RETRY_REASON, ...prefix, staysInSandbox: false, needsPerson: false });
+  const refusal = await question(judged, { reason: RETRY_REASON, ...prefix, staysInSandbox: false, needsPerson: false });
+  if (!refusal?.declined) return refusal;
+  const { declined: _, ...rest } = refusal;
+  return rest;
 }
 
 /** Ends a command that was announced and did not run. */
