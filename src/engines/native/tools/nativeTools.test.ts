@@ -83,6 +83,26 @@ it("a file that only claims to be a picture is not attached, and the model learn
   expect(lastItem(stage)).toEqual(message("user", why));
 });
 
+it("a PNG that was cut is not attached", async () => {
+  await using stage = await openToolStage();
+  writeFileSync(stage.path("cut.png"), Buffer.from(PNG, "base64").subarray(0, -1));
+  await stage.use("view_image", { path: "cut.png" });
+  expect(lastItem(stage)).toEqual(message("user", expect.stringContaining("unsupported image format `image/png`")));
+});
+
+it("a GIF is attached, except as recorded, with the path as the model wrote it", async () => {
+  for (const asRecorded of [false, true]) {
+    await using stage = await openToolStage({ settings: { asRecorded } });
+    writeFileSync(stage.path("moving.gif"), "GIF89a");
+    const { events } = await stage.use("view_image", { path: "./moving.gif" });
+    const shown = stage.path("moving.gif").replace("moving", asRecorded ? "./moving" : "moving");
+    expect(events).toContainEqual({ type: "imageViewed", callId: "call_1", path: shown });
+    const why = `Codex cannot attach image at \`${shown}\`: unsupported image format \`image/gif\`.`;
+    const attached = { type: "input_image", image_url: "data:image/gif;base64,R0lGODlh" };
+    expect(lastItem(stage)).toMatchObject(asRecorded ? message("user", why) : { content: [attached] });
+  }
+});
+
 it("a file that is too large is not read", async () => {
   await using stage = await openToolStage();
   writeFileSync(stage.path("big.png"), Buffer.from(PNG, "base64"));

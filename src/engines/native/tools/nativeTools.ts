@@ -12,7 +12,7 @@ import { execTools } from "./execCommand.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
 import { PICTURE_LIMIT, pictureAddress } from "./pictures.js";
 import { shellCommandTool, shellTools } from "./shell.js";
-import { type RecordedStruct, readArguments, type Tool, type ToolRun } from "./tool.js";
+import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
 import { type CurrentTurn, ToolRuntime } from "./toolRuntime.js";
 
 /** The built-in tools of one thread. */
@@ -69,15 +69,15 @@ function viewImageTool(runtime: ToolRuntime): Tool {
       const read = readArguments(args, ImageArguments, ctx, { name: "ViewImageArgs", fields: ["path"] });
       if ("complaint" in read) return { output: read.complaint };
       const file = path.resolve(runtime.settings.cwd, read.value.path);
+      const shown = ctx.asRecorded ? joined(runtime.settings.cwd, read.value.path) : file;
       let picture: RawItem;
       try {
-        picture = imageMessage(file, (await readGuarded(file, { ...PICTURE_LIMIT, mayRead: runtime.files.mayRead })).bytes);
+        picture = imageMessage(shown, (await readGuarded(file, { ...PICTURE_LIMIT, mayRead: runtime.files.mayRead })).bytes, ctx);
       } catch (error) {
-        if (!(error instanceof ReadRefused && error.reason === "size"))
-          return { output: complaintAbout(ctx.asRecorded ? joined(runtime.settings.cwd, read.value.path) : file, error) };
-        picture = cannotAttach(file, describe(error));
+        if (!(error instanceof ReadRefused && error.reason === "size")) return { output: complaintAbout(shown, error) };
+        picture = cannotAttach(shown, describe(error));
       }
-      yield [{ type: "imageViewed", callId: ctx.callId, path: file }];
+      yield [{ type: "imageViewed", callId: ctx.callId, path: shown }];
       return { output: "attached local image path", after: [picture] };
     },
   };
@@ -95,9 +95,12 @@ function complaintAbout(file: string, error: unknown): string {
   return `unable to locate image at \`${file}\`: ${why}`;
 }
 
-function imageMessage(file: string, bytes: Buffer): RawItem {
+/** Codex 0.92.0 could not read GIF and WebP. */
+const RECORDED_KINDS = /^data:image\/(?:png|jpeg);/;
+
+function imageMessage(file: string, bytes: Buffer, { asRecorded }: Pick<ToolContext, "asRecorded">): RawItem {
   const image_url = pictureAddress(bytes);
-  if (image_url === undefined) return notAPicture(file);
+  if (image_url === undefined || (asRecorded && !RECORDED_KINDS.test(image_url))) return notAPicture(file);
   return { type: "message", role: "user", content: [{ type: "input_image", image_url }] };
 }
 

@@ -45,9 +45,20 @@ export function pictureAddress(bytes: Buffer): string | undefined {
 
 function pictureType(bytes: Buffer): string | undefined {
   const starts = (text: string, at = 0) => bytes.subarray(at, at + text.length).toString("latin1") === text;
-  if (starts("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (starts("\x89PNG\r\n\x1a\n")) return isWholePng(bytes) ? "image/png" : undefined;
   if (starts("\xff\xd8\xff")) return "image/jpeg";
   if (starts("GIF87a") || starts("GIF89a")) return "image/gif";
   if (starts("RIFF") && starts("WEBP", 8)) return "image/webp";
   return undefined;
+}
+
+const PNG_SIGNATURE_BYTES = 8;
+/** The length, the name and the checksum of a chunk. */
+const PNG_FRAME_BYTES = 12;
+
+/** A PNG that was cut is refused by providers, and with it the whole request. */
+function isWholePng(bytes: Buffer): boolean {
+  for (let at = PNG_SIGNATURE_BYTES; at + PNG_FRAME_BYTES <= bytes.length; at += PNG_FRAME_BYTES + bytes.readUInt32BE(at))
+    if (bytes.toString("latin1", at + 4, at + 8) === "IEND") return true;
+  return false;
 }
