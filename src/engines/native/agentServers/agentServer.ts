@@ -155,6 +155,8 @@ const LONGEST_REASON = 500;
 const UNAUTHORIZED = 401;
 /** The client's error code for a connection that closed while a request was pending. */
 const CLOSED = "CONNECTION_CLOSED";
+/** Its code for a response that does not fit the method. */
+const MISFIT = "INVALID_RESULT";
 
 interface McpRequest<Schema extends StandardSchemaV1> {
   readonly method: string;
@@ -218,7 +220,8 @@ class Connection {
     if (fieldOf(error, "status") === UNAUTHORIZED) return new McpLoginNeeded("Auth required", { cause: error });
     const reason = maskSent(reasonOf(error, this.#link.transport), this.#link.secrets, this.#link.url).slice(0, LONGEST_REASON);
     const isLost = this.#link.transport.lostBecause !== undefined;
-    return new McpRequestFailed(`${what} failed: ${reason}`, { cause: error, isLost });
+    const isMisfit = fieldOf(error, "code") === MISFIT;
+    return new McpRequestFailed(`${what} failed: ${reason}`, { cause: error, isLost, isMisfit });
   }
 }
 

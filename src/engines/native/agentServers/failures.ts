@@ -39,14 +39,22 @@ export class McpProgramDistrusted extends AppError {
   }
 }
 
+interface RequestFailureOptions extends ErrorOptions {
+  readonly isLost?: boolean;
+  readonly isMisfit?: boolean;
+}
+
 /** The server refused a request, or is gone. */
 export class McpRequestFailed extends AppError {
   readonly code = "mcp_request_failed";
   /** The connection ended, and with it the request. */
   readonly isLost: boolean;
-  constructor(message: string, { isLost = false, ...options }: ErrorOptions & { readonly isLost?: boolean } = {}) {
+  /** The response has another form than the method's. */
+  readonly isMisfit: boolean;
+  constructor(message: string, { isLost = false, isMisfit = false, ...options }: RequestFailureOptions = {}) {
     super(message, options);
     this.isLost = isLost;
+    this.isMisfit = isMisfit;
   }
 }
 

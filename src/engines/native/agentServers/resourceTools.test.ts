@@ -108,7 +108,7 @@ describe("a call that cannot work", () => {
     [
       "read_mcp_resource",
       '{"server":"bare","uri":"memo://1"}',
-      "resources/read failed for `bare`: resources/read failed: Mcp error: -32601: Method not found",
+      "resources/read failed: resources/read failed for `bare` (memo://1): resources/read failed: Mcp error: -32601: Method not found",
     ],
   ] as const)("is shown and answered: %s %s", async ([tool, args, Err]) => {
     const { events, result } = await callNamed(servers, tool, args);

@@ -4,7 +4,7 @@ import type { Fields } from "../../../lib/fields.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import { type DeclaredTool, readArguments, type ToolContext, type ToolRun } from "../tools/tool.js";
 import type { AgentServer } from "./agentServer.js";
-import { McpCallRefused, McpServerNotStarted } from "./failures.js";
+import { McpCallRefused, McpRequestFailed, McpServerNotStarted, McpTimedOut } from "./failures.js";
 import { allPages, type Page, ResourceContents, ResourcePage, TemplatePage } from "./serverAnswers.js";
 import { shownCall, sortedKeys } from "./serverTool.js";
 
@@ -56,7 +56,7 @@ function listingTool(
       const server = read.value.server?.trim() || undefined;
       const cursor = read.value.cursor?.trim() || undefined;
       const invocation = { server: server ?? ALL_SERVERS, tool: name, arguments: given === "" ? null : JSON.parse(given) };
-      return yield* answered(invocation, { ...ctx, sources, what: listing.method }, async () => {
+      return yield* answered(invocation, { ...ctx, sources, what: listing.method, place: `\`${server ?? ALL_SERVERS}\`` }, async () => {
         if (server !== undefined) return pageOf(serverNamed(server, sources, listing.method), listing, cursor, ctx);
         if (cursor !== undefined) throw new McpCallRefused("cursor can only be used when a server is specified");
         return listOfAll(sources.servers, listing, ctx);
@@ -84,7 +84,7 @@ function readingTool(sources: ResourceSources): DeclaredTool {
       if (server === "") return { output: "server must be provided" };
       if (uri === "") return { output: "uri must be provided" };
       const invocation = { server, tool: name, arguments: JSON.parse(args) };
-      return yield* answered(invocation, { ...ctx, sources, what: "resources/read" }, async () => {
+      return yield* answered(invocation, { ...ctx, sources, what: "resources/read", place: `\`${server}\` (${uri})` }, async () => {
         const request = { method: "resources/read", params: { uri }, answer: ResourceContents };
         return { server, uri, ...(await serverNamed(server, sources, request.method).request(request, ctx)) };
       });
@@ -102,28 +102,37 @@ function serverNamed(name: string, { servers }: ResourceSources, what: string): 
   return server;
 }
 
-interface AnswerContext extends Pick<ToolContext, "callId" | "signal"> {
+interface AnswerContext extends Pick<ToolContext, "callId" | "signal" | "asRecorded"> {
   readonly sources: ResourceSources;
   readonly what: string;
+  /** The server, and the resource if there is one. */
+  readonly place: string;
 }
 
-function answered(invocation: McpInvocation, { sources, what, ...ctx }: AnswerContext, work: () => Promise<Fields>): ToolRun {
+function answered(invocation: McpInvocation, { sources, ...ctx }: AnswerContext, work: () => Promise<Fields>): ToolRun {
   return shownCall(invocation, ctx, async () => {
     try {
       const text = JSON.stringify(await work());
       return { result: { Ok: { content: [{ text, type: "text" }], isError: false } }, answer: { output: sources.shorten(text) } };
     } catch (error) {
       ctx.signal.throwIfAborted();
-      const Err = failureText(what, invocation.server, error);
+      const Err = failureText(error, ctx);
       return { result: { Err }, answer: { output: Err } };
     }
   });
 }
 
-function failureText(what: string, server: string, error: unknown): string {
+/** In Codex's wording, from the outermost cause to the innermost. */
+function failureText(error: unknown, { what, place, asRecorded }: Pick<AnswerContext, "what" | "place" | "asRecorded">): string {
   if (error instanceof McpCallRefused) return error.message;
   if (error instanceof McpServerNotStarted) return `${what} failed: failed to get client: MCP startup failed: ${error.reason}`;
-  return `${what} failed for \`${server}\`: ${describe(error)}`;
+  return `${what} failed: ${what} failed for ${place}: ${causeOf(error, { what, asRecorded })}`;
+}
+
+function causeOf(error: unknown, { what, asRecorded }: Pick<AnswerContext, "what" | "asRecorded">): string {
+  if (error instanceof McpTimedOut) return `${describe(error)}: deadline has elapsed`;
+  if (asRecorded && error instanceof McpRequestFailed && error.isMisfit) return `${what} failed: Unexpected response type`;
+  return describe(error);
 }
 
 interface Asking {
