@@ -33,6 +33,7 @@ export class Conversation {
   #settings: ThreadSettings;
   #template: { readonly tools: readonly Declaration[]; readonly made: RequestTemplate } | undefined;
   #usage: TokenUsageInfo | null;
+  #size: number;
   #rateLimits: RateLimits = NO_RATE_LIMITS;
   /** Models that the provider refused in this turn. */
   readonly #refused = new Set<string>();
@@ -40,6 +41,7 @@ export class Conversation {
   constructor(readonly parts: ConversationParts) {
     this.#settings = parts.settings;
     this.#usage = parts.usage;
+    this.#size = parts.usage?.last_token_usage.total_tokens ?? 0;
   }
 
   /** The thread's settings, with another model once the original is no longer offered. */
@@ -119,7 +121,7 @@ export class Conversation {
   }
 
   addCostOf(aside: Conversation): void {
-    if (aside.#usage) this.#setUsage(aside.#usage.total_token_usage, this.#usage?.last_token_usage ?? NO_USAGE);
+    if (aside.#usage) this.#setUsage(aside.#usage.total_token_usage, this.#usage?.last_token_usage ?? NO_USAGE, this.#size);
     this.#rateLimits = aside.#rateLimits;
     this.#settings = aside.#settings;
     this.#template = undefined;
@@ -127,7 +129,7 @@ export class Conversation {
 
   /** The size of the conversation at the last response, in tokens. */
   get size(): number {
-    return this.#usage?.last_token_usage.total_tokens ?? 0;
+    return this.#size;
   }
 
   get needsCompaction(): boolean {
@@ -154,7 +156,12 @@ export class Conversation {
 
   /** The context window overflowed: counting it as full makes the next request wait for a summary. */
   noteFull(): void {
-    if (this.contextWindow !== null) this.noteSize(this.contextWindow);
+    const window = this.contextWindow;
+    if (window === null) return;
+    if (!this.#settings.asRecorded) return this.noteSize(window);
+    // Codex 0.92.0 took what was missing until then for the last response, and the window for everything spent so far.
+    const missing = Math.max(window - (this.#usage?.total_token_usage.total_tokens ?? 0), 0);
+    this.#setUsage({ ...NO_USAGE, total_tokens: window }, { ...NO_USAGE, total_tokens: missing }, window);
   }
 
   /** Sets the size where no response reports it. */
@@ -162,8 +169,9 @@ export class Conversation {
     this.#setUsage(this.#usage?.total_token_usage ?? NO_USAGE, { ...NO_USAGE, total_tokens: totalTokens });
   }
 
-  #setUsage(total: TokenUsage, last: TokenUsage): void {
+  #setUsage(total: TokenUsage, last: TokenUsage, size = last.total_tokens): void {
     this.#usage = { total_token_usage: total, last_token_usage: last, model_context_window: this.contextWindow };
+    this.#size = size;
   }
 }
 

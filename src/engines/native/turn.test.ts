@@ -203,7 +203,7 @@ describe("a turn that fails", () => {
   it("because the context window is full lets the next turn begin with a summary", async () => {
     const full = new ModelFailure("no room", { retry: "never", info: "context_window_exceeded" });
     const model = new PlannedModel([full], says("the gist"), says("room again"));
-    const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
+    const conversation = conversationWith(model, { settings: { contextWindow: 1000, asRecorded: false } });
     const failed = await play(conversation);
     expect(failed.slice(-2)).toEqual([
       {
@@ -219,6 +219,21 @@ describe("a turn that fails", () => {
       "turnStarted",
     ]);
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "room again" });
+  });
+
+  it("because the context window is full is counted as Codex 0.92.0 did, and still lets the next turn begin with a summary", async () => {
+    const full = new ModelFailure("no room", { retry: "never", info: "context_window_exceeded" });
+    const model = new PlannedModel(says("one", 100), [full], says("the gist"), says("room again"));
+    const conversation = conversationWith(model, { settings: { contextWindow: 1000, asRecorded: true } });
+    await play(conversation);
+    expect((await play(conversation, "more")).findLast(({ type }) => type === "tokenCount")).toMatchObject({
+      usage: {
+        total_token_usage: { ...usageOf(0), total_tokens: 950 },
+        last_token_usage: { ...usageOf(0), total_tokens: 850 },
+        model_context_window: 950,
+      },
+    });
+    expect(typesOf(await play(conversation, "again"))).toContain("historyCompacted");
   });
 });
 
