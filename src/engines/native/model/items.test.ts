@@ -157,18 +157,30 @@ describe("a conversation as the model sees it", () => {
     },
   );
 
-  it("is sent as Codex 0.92.0 sent it: outputs cut once more, results as text, empty fields named", () => {
-    const result = '{"output":"hi\\n","metadata":{"exit_code":0,"duration_seconds":0.1}}';
+  it("is sent as Codex 0.92.0 sent it: outputs cut once more, empty fields named", () => {
     const output = (text: string): RawItem => ({ type: "function_call_output", call_id: "c", output: text });
     const recorded = { truncation: { unit: "bytes", limit: 100 }, readsText: false } as const;
     const long = new History([output("x".repeat(130))], recorded).items();
     expect(long).toEqual([output(`${"x".repeat(60)}…10 chars truncated…${"x".repeat(60)}`)]);
-    expect(new History([output(result)], recorded).items()).toEqual([output(result)]);
-    const asText = new History([output(result)], { ...recorded, readsText: true }).items();
-    expect(asText).toEqual([output("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nhi\n")]);
     expect(new History([{ type: "reasoning", summary: [] }], recorded).items()).toEqual([
       { type: "reasoning", summary: [], content: null, encrypted_content: null },
     ]);
+  });
+
+  it.for<readonly [isRewritten: boolean, call: RawItem]>([
+    [true, { type: "function_call", name: "shell", arguments: "{}", call_id: "c" }],
+    [true, { type: "function_call", name: "apply_patch", arguments: "{}", call_id: "c" }],
+    [true, { type: "custom_tool_call", name: "apply_patch", input: "", call_id: "c" }],
+    [true, { type: "local_shell_call", status: "completed", action: { type: "exec", command: [] }, call_id: "c" }],
+    [false, { type: "function_call", name: "shell_command", arguments: "{}", call_id: "c" }],
+    [false, { type: "function_call", name: "shell", arguments: "{}", call_id: "of another result" }],
+  ])("as recorded, for a model that reads text, has the result rewritten: %s, of %o", ([isRewritten, call]) => {
+    const result = '{"output":"hi\\n","metadata":{"exit_code":0,"duration_seconds":0.1}}';
+    const output = (text: string): RawItem => ({ type: "function_call_output", call_id: "c", output: text });
+    const recorded = { truncation: { unit: "bytes", limit: 100 }, readsText: true } as const;
+    const text = "Exit code: 0\nWall time: 0.1 seconds\nOutput:\nhi\n";
+    expect(new History([call, output(result)], recorded).items().at(-1)).toEqual(output(isRewritten ? text : result));
+    expect(new History([call, output(result)], { ...recorded, readsText: false }).items().at(-1)).toEqual(output(result));
   });
 
   it("as recorded, lacks what Codex 0.92.0 did not send back", () => {

@@ -121,6 +121,8 @@ function stringOf(value: unknown): string {
  */
 export class History {
   readonly #recorded: RecordedRequests | undefined;
+  /** Calls whose results are to be rewritten. */
+  readonly #resultsOf = new Set<string>();
   #text = "";
 
   constructor(items: readonly RawItem[], recorded?: RecordedRequests) {
@@ -131,13 +133,23 @@ export class History {
   append(items: readonly RawItem[]): void {
     for (const item of items) {
       if (this.#recorded && isKeptBack(item)) continue;
-      const text = JSON.stringify(this.#recorded ? asRecorded(asSent(item), this.#recorded) : asSent(item));
+      const text = JSON.stringify(this.#recorded ? this.#asRecorded(item, this.#recorded) : asSent(item));
       this.#text += this.#text === "" ? text : `,${text}`;
     }
   }
 
+  #asRecorded(item: RawItem, { truncation, readsText }: RecordedRequests): RawItem {
+    const sent = asRecorded(asSent(item), truncation);
+    if (!readsText) return sent;
+    const callId = String(item["call_id"]);
+    if (givesResult(item)) this.#resultsOf.add(callId);
+    const { output } = sent;
+    return typeof output === "string" && this.#resultsOf.delete(callId) ? { ...sent, output: resultAsText(output) ?? output } : sent;
+  }
+
   replace(items: readonly RawItem[]): void {
     this.#text = "";
+    this.#resultsOf.clear();
     this.append(items);
   }
 
@@ -165,7 +177,7 @@ function asSent(item: RawItem): RawItem {
 export interface RecordedRequests {
   /** How much of an output one request contains. */
   readonly truncation: TruncationPolicy;
-  /** The model has the freeform patch tool, and reads results as text. */
+  /** The model has the freeform patch tool, and reads the results of commands and patches as text. */
   readonly readsText: boolean;
 }
 
@@ -177,7 +189,17 @@ function isKeptBack({ type, role }: RawItem): boolean {
   return type === "other" || type === "ghost_snapshot" || (type === "message" && role === "system");
 }
 
-function asRecorded(item: RawItem, { truncation, readsText }: RecordedRequests): RawItem {
+/** Codex 0.92.0 rewrote the results of these calls only; `shell_command` gives text, except for a patch. */
+const GIVES_RESULT: Readonly<Record<string, readonly string[]>> = {
+  function_call: ["shell", "container.exec", "apply_patch"],
+  custom_tool_call: ["apply_patch"],
+};
+
+function givesResult({ type, name }: RawItem): boolean {
+  return type === "local_shell_call" || (GIVES_RESULT[type]?.includes(String(name)) ?? false);
+}
+
+function asRecorded(item: RawItem, truncation: TruncationPolicy): RawItem {
   switch (item.type) {
     case "message":
       return { type: "message", role: item["role"], content: knownParts(item["content"]) };
@@ -194,8 +216,7 @@ function asRecorded(item: RawItem, { truncation, readsText }: RecordedRequests):
     case "custom_tool_call_output": {
       const { output } = item;
       if (typeof output !== "string") return item;
-      const cut = truncateMiddle(output, { ...truncation, limit: Math.ceil(truncation.limit * ALLOWANCE) });
-      return { ...item, output: readsText ? (resultAsText(cut) ?? cut) : cut };
+      return { ...item, output: truncateMiddle(output, { ...truncation, limit: Math.ceil(truncation.limit * ALLOWANCE) }) };
     }
     default:
       return item;
