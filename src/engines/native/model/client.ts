@@ -54,7 +54,7 @@ interface FailureDetails {
   readonly advice?: string;
   readonly cause?: unknown;
   /** What Codex 0.92.0 said or did instead. */
-  readonly recorded?: { readonly message?: string; readonly retry?: Retrying };
+  readonly recorded?: { readonly message?: string; readonly retry?: Retrying; readonly rateLimits?: RateLimits };
 }
 
 /** Why a model request failed, in Codex's wording. */
@@ -93,7 +93,8 @@ export class ModelFailure extends Error {
   asRecorded(): ModelFailure {
     const { recorded, ...about } = this.#about;
     if (!recorded) return this;
-    return new ModelFailure(recorded.message ?? this.message, { ...about, retry: recorded.retry ?? this.retry });
+    const { message = this.message, ...others } = recorded;
+    return new ModelFailure(message, { ...about, ...others });
   }
 
   /** The same failure with advice; it is not retried. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_RATE_LIMITS } from "../../../threads/usage.js";
 import type { ModelFailure } from "./client.js";
 import { failureOfResponse, failureOfStatus, maskSent, readableTime, readRetryAfter, usageLimitText } from "./failures.js";
 import type { ResponseHeaders } from "./provider.js";
@@ -92,6 +93,13 @@ describe("a refused request", () => {
         plan_type: null,
       },
     });
+  });
+
+  it("because of a plan's limit that names no limits keeps the known ones; Codex 0.92.0 dropped them", () => {
+    const body = JSON.stringify({ error: { type: "usage_limit_reached" } });
+    const failure = failureOfStatus({ status: 429, headers: {}, body, url: "http://model/v1/responses" });
+    expect([failure.rateLimits, failure.asRecorded().rateLimits]).toEqual([undefined, NO_RATE_LIMITS]);
+    expect(failure.asRecorded()).toMatchObject({ message: failure.message, retry: "never", status: 429 });
   });
 
   it("because the plan lacks the model is not asked again", () => {

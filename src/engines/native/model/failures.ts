@@ -1,6 +1,7 @@
 // Long because all provider errors are worded here, and no wording may repeat what we sent.
 import { STATUS_CODES } from "node:http";
 import { isFields } from "../../../lib/fields.js";
+import { NO_RATE_LIMITS } from "../../../threads/usage.js";
 import { resetAdvice, resetOf } from "./advice.js";
 import { ModelFailure } from "./client.js";
 import { durationMs, type ResponseHeaders, readRateLimits } from "./provider.js";
@@ -143,7 +144,8 @@ function usageLimit(body: string, headers: ResponseHeaders): ModelFailure | unde
     info: "usage_limit_exceeded",
     status: 429,
     ...resetAdvice(resetIn(error) ?? resetOf(rateLimits) ?? resetAfter(headers)),
-    ...(rateLimits ? { rateLimits } : {}),
+    // Codex 0.92.0 dropped the previous limits where the refusal names none.
+    ...(rateLimits ? { rateLimits } : { recorded: { rateLimits: NO_RATE_LIMITS } }),
   });
 }
 
