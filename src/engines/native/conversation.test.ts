@@ -8,8 +8,8 @@ import { UPDATE_PLAN } from "./tools/declarations.js";
 
 const ITEMS = [message("developer", "rules"), message("user", 'say "hi"')];
 
-function bodyFor(changes: Partial<ThreadSettings>): Record<string, unknown> {
-  const template = new RequestTemplate({ threadId: "t-1", settings: settingsIn("/repo", changes), tools: [UPDATE_PLAN] });
+function bodyFor(changes: Partial<ThreadSettings>, tools = [UPDATE_PLAN]): Record<string, unknown> {
+  const template = new RequestTemplate({ threadId: "t-1", settings: settingsIn("/repo", changes), tools });
   return JSON.parse(template.body(new History(ITEMS))) as Record<string, unknown>;
 }
 
@@ -29,6 +29,10 @@ describe("the body of a model request", () => {
       prompt_cache_key: "t-1",
       input: ITEMS,
     });
+  });
+
+  it("without tools, as for a summary, asks for no calls at once", () => {
+    expect(bodyFor({ model: "gpt-6.1-sol" }, [])).toMatchObject({ tools: [], parallel_tool_calls: false });
   });
 
   it("for an unknown model has the traits of the newest family, and no effort or verbosity unless they are chosen", () => {

@@ -189,7 +189,7 @@ export class RequestTemplate {
       instructions: settings.baseInstructions ?? BASE_INSTRUCTIONS,
       tools,
       tool_choice: "auto",
-      parallel_tool_calls: traitsOf(settings).parallelToolCalls,
+      parallel_tool_calls: tools.length > 0 && traitsOf(settings).parallelToolCalls,
       ...reasoningFields(settings),
       store: false,
       stream: true,
