@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { valueWithin } from "../lib/promises.js";
-import { descendantsOf, livingProcess, livingProcesses } from "../platform/processes.js";
+import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "../platform/processes.js";
 import { carriesMark, leftoverProcesses, processesWithMark } from "./commandMark.js";
 import type { ProcessTree } from "./launch.js";
 
@@ -31,7 +31,7 @@ export async function killTree(tree: ProcessTree): Promise<void> {
 /** Sends SIGKILL to everything and does not wait. The first process of a namespace takes all others with it, however many they are. */
 export function killAtOnce({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): void {
   const first = firstProcess();
-  if (first !== undefined) signal(first, "SIGKILL");
+  if (first !== undefined) for (const member of stillFirst(first, containment.mark)) signal(member, "SIGKILL");
   else if (containment.kind === "namespace") for (const member of membersDuringSetUp(pid, containment.mark)) signal(member, "SIGKILL");
   else for (const member of stragglersOf(pid, containment.mark)) signal(member, "SIGKILL");
   signal(-pid, "SIGKILL");
@@ -84,7 +84,7 @@ export async function endStragglers({ pid, containment, firstProcess }: Omit<Pro
   const remaining = () => {
     if (containment.kind === "group") return stragglersOf(pid, containment.mark);
     const first = firstProcess();
-    return first === undefined ? processesWithMark(containment.mark) : livingOf(first);
+    return first === undefined ? processesWithMark(containment.mark) : stillFirst(first, containment.mark);
   };
   const until = performance.now() + GONE_AFTER_MS;
   let looks = 0;
@@ -122,8 +122,14 @@ function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIG
   for (const member of descendantsOf(pid)) signal(member.pid, name);
 }
 
-function livingOf(pid: number): number[] {
-  return livingProcess(pid) ? [pid] : [];
+/**
+ * The first process of a namespace. Empty if it has ended, also if another process has its number now, which shows in the environment. A process
+ * that is just ending has none.
+ */
+function stillFirst(pid: number, mark: string): number[] {
+  if (!livingProcess(pid)) return [];
+  const variables = environmentOf(pid).filter((variable) => variable !== "");
+  return variables.length === 0 || variables.some((variable) => variable.includes(mark)) ? [pid] : [];
 }
 
 /** If the sandbox program died during set-up, the first process of its namespace is no descendant any more, but it has the mark. */
