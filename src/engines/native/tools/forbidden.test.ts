@@ -158,6 +158,14 @@ describe("while a rule forbids something, an unreadable command needs approval, 
     expect([asking, silent].filter((stage) => existsSync(stage.path("made")))).toEqual([]);
   });
 
+  it("a script behind `eval`, after one that takes all the time", async () => {
+    await using silent = await openToolStage({ rules: RULES, settings: { approvalPolicy: "never" } });
+    const slow = `false && eval 'a ${"{((".repeat(40_000)}'`;
+    const command = `${slow}; eval 't\\ouch made; : ${"x".repeat(1_000)}'`;
+    expect((await silent.use("shell", { command: ["bash", "-c", command] })).output).toContain("rejected: ");
+    expect(existsSync(silent.path("made"))).toBe(false);
+  });
+
   it.each(RUN_BY_OTHERS)("%j", async (...command) => {
     await using silent = await openToolStage({ rules: RULES, settings: { approvalPolicy: "never" } });
     expect((await silent.use("shell", { command })).output).toContain("a text that another program may run");

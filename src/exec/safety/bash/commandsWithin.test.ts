@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { isDangerous } from "../judge/effects.js";
+import { isDangerous, isUnreadable } from "../judge/effects.js";
 import { commandsWithin } from "./commandsWithin.js";
 import { type BashParser, openBashParser } from "./reader.js";
 import { UNREAD_COMMANDS } from "./words.js";
@@ -30,6 +30,11 @@ it("each script is parsed once, however often the ones around it name it", () =>
   const commands = [...commandsWithin(nested(20), counting)];
   expect(parsed).toBeLessThanOrEqual(21);
   expect(commands).toContainEqual(["rm", "-rf", "x"]);
+});
+
+it.each(["eval", "trap", "git -c", "bash -c"])("the script of `%s` counts as unreadable if it is too long", (program) => {
+  const script = `alias.x=!rm -rf x; : ${"x".repeat(1_000_000)}`;
+  expect([...commandsWithin([...program.split(" "), script], parser)].some((words) => isUnreadable(words, parser))).toBe(true);
 });
 
 it("scripts beyond the limit count as unreadable", () => {

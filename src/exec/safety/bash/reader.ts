@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Node } from "web-tree-sitter";
 import { type BashGrammar, clock, openGrammar } from "./grammar.js";
 import { type HeredocPatch, mentionedCommands, PATCH_PROGRAMS, type PlainCommand, patchHeredoc, plainCommands } from "./syntaxTree.js";
-import { anyShellScript, runsScripts, shellScript } from "./words.js";
+import { anyShellScript, runsScripts, shellScript, UNREAD_COMMANDS } from "./words.js";
 
 /** Parses bash scripts without running them. */
 export interface BashReader {
@@ -12,7 +12,7 @@ export interface BashReader {
   plainCommands(script: string): PlainCommand[] | undefined;
   /**
    * Every command mentioned anywhere in the script, as far as its words are known. It can detect a dangerous command, but never rule one
-   * out.
+   * out. `UNREAD_COMMANDS` for a script that cannot be read.
    */
   mentionedCommands(script: string): (readonly string[])[];
   /** The patch of a script that only passes one to `apply_patch`, perhaps after a `cd`. */
@@ -142,7 +142,8 @@ export class BashParser implements BashReader {
     // In bash, a word continues after a backslash at the end of a line; in the grammar, a new word begins.
     const joined = script.replaceAll("\\\n", "");
     const found = this.#mentionedIn(script);
-    if (found === undefined || joined === script) return found ?? [];
+    if (found === undefined) return [UNREAD_COMMANDS];
+    if (joined === script) return found;
     return [...found, ...(this.#mentionedIn(joined) ?? [["bash", "-c", joined]])];
   }
 
