@@ -58,6 +58,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "exec/sandbox/tree.ts": "holds folders to be mounted",
   "exec/pipes.ts": "pipes and nameless files of our own making",
   "platform/processes.ts": "processes, by their number; our own claims below CODEX_HOME",
+  "platform/paths.ts": "names of a folder's entries, within bounds; no contents",
   "exec/ownProcesses.ts": "processes, by their number",
   "exec/startProgram.ts": "our own descriptors",
   "exec/safety/bash/grammar.ts": "part of the package",

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { followLinks, isInside, resolvedAsFarAsPossible, resolveLinks } from "./paths.js";
+import { firstNamesIn, followLinks, isInside, resolvedAsFarAsPossible, resolveLinks } from "./paths.js";
 
 let place: string;
 beforeAll(() => {
@@ -54,6 +54,15 @@ describe("a path that is longer than the kernel accepts", () => {
     expect(resolvedAsFarAsPossible(path.join(place, "absolute") + beyond)).toBe(path.join(place, "elsewhere") + beyond);
     expect(resolvedAsFarAsPossible("x".repeat(10_000))).toBe("x".repeat(10_000));
   });
+});
+
+it("the first names in a folder are listed; none if there is no such folder", () => {
+  expect([
+    firstNamesIn(place, 1).length,
+    firstNamesIn(path.join(place, "elsewhere"), 9),
+    firstNamesIn(path.join(place, "elsewhere"), 0),
+  ]).toEqual([1, ["deep"], []]);
+  expect(firstNamesIn(path.join(place, "nowhere"), 9)).toEqual([]);
 });
 
 it.for([

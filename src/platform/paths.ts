@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, opendirSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
 import { LONGEST_PATH } from "../lib/files/kernelFiles.js";
@@ -30,6 +30,22 @@ export function isThere(file: string): boolean {
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** The first names in a folder that anyone may fill: listing a million names takes seconds. Empty when it cannot be read. */
+export function firstNamesIn(folder: string, most: number): string[] {
+  try {
+    const open = opendirSync(folder);
+    try {
+      const names: string[] = [];
+      for (let entry = open.readSync(); entry && names.length < most; entry = open.readSync()) names.push(entry.name);
+      return names;
+    } finally {
+      open.closeSync();
+    }
   } catch {
     return [];
   }

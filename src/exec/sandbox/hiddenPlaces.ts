@@ -4,7 +4,7 @@ import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { findCheckout } from "../../lib/files/gitFiles.js";
-import { isBelow, isInside, isThere, namesIn, resolvedAsFarAsPossible } from "../../platform/paths.js";
+import { firstNamesIn, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
 import { runByGit } from "./runByGit.js";
 
@@ -219,6 +219,8 @@ const FOLDERS_AT_ONCE = 50;
 const ENTRIES_AT_ONCE = 1_000;
 /** The limit of guarded names. Each is one more mount for every command. */
 const MOST_FOUND = 256;
+/** The settings of each are read, with the files that they include. */
+const MOST_REPOSITORIES = 256;
 
 type NameSet = Pick<ReadonlySet<string>, "has">;
 
@@ -247,6 +249,7 @@ async function findGuardedNames(
   let folders = [root];
   let visited = 0;
   let seen = 0;
+  let repositories = 0;
   for (let depth = 0; folders.length > 0; depth++) {
     const next: string[] = [];
     for (const folder of folders) {
@@ -259,6 +262,10 @@ async function findGuardedNames(
         if (seen % ENTRIES_AT_ONCE === 0) await loopTurn();
         const file = path.join(folder, entry.name);
         if (besides.has(file)) continue;
+        if (entry.name === ".git") {
+          if (repositories++ >= MOST_REPOSITORIES) return { names, isComplete: false };
+          await loopTurn();
+        }
         const found = newNames(guardedAt(file, entry, root));
         if (names.length + found.length > MOST_FOUND) return { names, isComplete: false };
         names.push(...found);
@@ -315,7 +322,7 @@ function isProtectedName(name: string): boolean {
 
 /** Whether a folder may be a placeholder for the commands of another thread. */
 function isPlaceholder(file: string, entry: Dirent): boolean {
-  return entry.isDirectory() && namesIn(file).length === 0;
+  return entry.isDirectory() && firstNamesIn(file, 1).length === 0;
 }
 
 /** The entry itself. For a link, its target, if that lies below the root and does not contain the link. */

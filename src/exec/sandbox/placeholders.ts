@@ -18,7 +18,7 @@ import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import { isThere, namesIn, O_PATH } from "../../platform/paths.js";
+import { firstNamesIn, isThere, namesIn, O_PATH } from "../../platform/paths.js";
 import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../platform/processes.js";
 
 /** A name in a folder that is held open, so that the folder cannot be replaced meanwhile. */
@@ -174,7 +174,7 @@ export class Placeholders {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const there = attempt === 0 ? found : lstatSync(file, { throwIfNoEntry: false });
       const known = there && this.#othersAt(subject).find(({ note }) => isUnchanged(there, note));
-      if (there && (!known || namesIn(file).length > 0)) return undefined;
+      if (there && (!known || firstNamesIn(file, 1).length > 0)) return undefined;
       const note = known?.note ?? { path: realPathOf(place), parent, since: Date.now() };
       const withdraw = this.#claim(subject, note);
       try {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { GuardedNameSearch } from "./hiddenPlaces.js";
 import { runByGit } from "./runByGit.js";
 
 let root: string;
@@ -69,4 +70,12 @@ it.each([
   write(".git/config", config);
   write("pre-commit");
   expect(found()).toEqual([]);
+});
+
+it("a search reads the settings of a limited number of repositories, wherever they lie", async () => {
+  write(".git/config", "[core]\n\thooksPath = hooks\n");
+  write(".git/HEAD");
+  for (let at = 0; at < 300; at++) write(`hooks/${at}/.git/config`);
+  const { names, isComplete } = await new GuardedNameSearch().find(root);
+  expect({ names: names.map((file) => path.relative(root, file)), isComplete }).toEqual({ names: ["hooks"], isComplete: false });
 });

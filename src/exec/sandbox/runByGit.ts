@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { gitSettings } from "../../lib/files/gitConfig.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import { followLinks, isBelow, isInside, namesIn } from "../../platform/paths.js";
+import { firstNamesIn, followLinks, isBelow, isInside } from "../../platform/paths.js";
 import { gitFoldersBehind } from "./policy.js";
 
 /** Settings are short; a longer file is not read. */
@@ -34,7 +34,7 @@ export function runByGit(workTree: string, root: string): string[] {
 /** The real paths of a folder and of the targets of its links; empty if there is no such folder. */
 function withTargets(hooks: string): string[] {
   return realOf(hooks).flatMap((folder) => {
-    const names = namesIn(folder).slice(0, MOST_HOOKS);
+    const names = firstNamesIn(folder, MOST_HOOKS);
     return [folder, ...names.flatMap((name) => realOf(path.join(folder, name))).filter((file) => !isInside(file, folder))];
   });
 }

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import { describe } from "../../lib/errors.js";
-import { isThere, O_PATH } from "../../platform/paths.js";
+import { firstNamesIn, isThere, O_PATH } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
 import { type Confinement, fileView, type Mount, planMounts } from "./fileView.js";
@@ -146,7 +146,7 @@ function isEmptyFolder(place: NamedPlace): boolean {
   const stat = lstatSync(entryPath(place), { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return false;
   // Folders with subfolders, as most repositories are, have more links.
-  return stat.nlink <= 2 && readdirSync(entryPath(place)).length === 0;
+  return stat.nlink <= 2 && firstNamesIn(entryPath(place), 1).length === 0;
 }
 
 function opensTmp(policy: SandboxPolicy): boolean {
