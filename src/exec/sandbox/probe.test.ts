@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { systemProgram, WritablePlaces } from "../outside/outsidePrograms.js";
-import { bubblewrapCandidates } from "./probe.js";
+import { bubblewrapCandidates, probeSandbox } from "./probe.js";
 
 let home: string;
 beforeEach(() => {
@@ -73,4 +73,12 @@ it("the one in Codex's package comes last", () => {
 
 it("a Codex that is not in a package has none", () => {
   expect(candidates([], { codexBin: program("opt/codex") })).toEqual([]);
+});
+
+it.skipIf(SYSTEM === undefined)("a sandbox whose first start does not end is tried once more", async () => {
+  const started = path.join(home, "started");
+  const bin = program("bwrap");
+  writeFileSync(bin, `#!/bin/sh\n[ -e "${started}" ] && exec ${SYSTEM} "$@"\n: > "${started}"\nexec sleep 60\n`);
+  const writable = new WritablePlaces([path.join(home, "work")]);
+  expect(await probeSandbox({ bin, env: {}, writable })).toMatchObject({ backend: "bubblewrap", candidates: [bin] });
 });

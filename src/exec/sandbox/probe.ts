@@ -24,8 +24,8 @@ export type ProbedContainment =
   | { readonly kind: "unshare" }
   | { readonly kind: "plain" };
 
-/** A sandbox that fails the probe is not tried again, so this is longer than a start takes on a very busy machine. */
-const PROBE_MS = 15_000;
+/** Longer than a start takes on a busy machine. A sandbox that takes longer twice counts as one that does not work. */
+const PROBE_MS = 10_000;
 /** Messages about a temporary shortage, which does not mean that the sandbox does not work. */
 const SHORTAGE = /too many open files|EMFILE|ENFILE|resource temporarily unavailable|EAGAIN|cannot allocate memory|ENOMEM/i;
 /** Bubblewrap's features by version, newest first. */
@@ -78,7 +78,11 @@ async function probeSeatbelt(options: WhereToLook): Promise<ProbedSandbox> {
 /** The error message; undefined on success. */
 async function complaintOf(launch: () => Launch): Promise<string | undefined> {
   try {
-    const { exitCode, stderr } = await runCommand(launch(), { timeoutMs: PROBE_MS }).result;
+    const once = () => runCommand(launch(), { timeoutMs: PROBE_MS }).result;
+    const first = await once();
+    // One start that does not end says little about the sandbox.
+    const { ended, exitCode, stderr } = first.ended === "timedOut" ? await once() : first;
+    if (ended === "timedOut") return `it did not end within ${PROBE_MS / 1_000} seconds`;
     return exitCode === 0 ? undefined : unlessShortage(stderr.trim() || `it ended with exit code ${exitCode}`);
   } catch (error) {
     return unlessShortage(error instanceof ProgramNotStarted ? error.reason : describe(error));
