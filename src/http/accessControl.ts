@@ -240,12 +240,12 @@ export class HostRule {
   #allows(host: HostName): boolean {
     if (this.#named.has(host)) return true;
     switch (this.#reach) {
-      case "this machine":
+      case "loopback":
         return isLoopbackName(host);
-      case "every address":
+      case "every-address":
         // DNS rebinding needs a name, so a literal address is safe.
         return isLoopbackName(host) || isAddress(host);
-      case "one address":
+      case "one-address":
         return false;
     }
   }

@@ -158,7 +158,7 @@ interface Exposure {
 
 /** Anyone who reaches the server can run work on this machine, so other machines need a token. */
 function refuseUnguardedExposure({ host }: Exposure): void {
-  if (reachOf(host) === "this machine") return;
+  if (reachOf(host) === "loopback") return;
   throw new UnguardedExposure(
     `other machines could reach ${host || "this server"} and use the agent without a token; set CODEX_MCP_TOKEN, --token-file or ` +
       "--oauth-issuer",

@@ -33,7 +33,7 @@ describe("requests", () => {
   it.for(["1.5", "null", "true", "{}", "[1]"])("with the id %s are not answered, only reported", (id) => {
     expect(parseMessage(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)).toEqual({
       kind: "unreadable",
-      problem: "not a message",
+      problem: "not-a-message",
       reason: "the id of `ping` is neither a string nor an integer",
     });
   });
@@ -41,7 +41,7 @@ describe("requests", () => {
   it("with an id of thousands of characters are not answered either, because every message about a request repeats its id", () => {
     expect(parseMessage(`{"id":"${"x".repeat(4_097)}","method":"ping"}`)).toEqual({
       kind: "unreadable",
-      problem: "not a message",
+      problem: "not-a-message",
       reason: "the id of `ping` has more than 4096 characters",
     });
     expect(parseMessage(`{"id":"${"x".repeat(4_096)}","method":"ping"}`)).toMatchObject({ kind: "request" });
@@ -51,7 +51,7 @@ describe("requests", () => {
     for (const text of ['{"jsonrpc":"2.0","id":5,"method":7}', '{"jsonrpc":"2.0","id":5}'])
       expect(parseMessage(text)).toEqual({
         kind: "unreadable",
-        problem: "not a message",
+        problem: "not-a-message",
         reason: "no method",
         answer: { id: 5, error: noMethod },
       });
@@ -117,7 +117,7 @@ describe("an invalid message", () => {
     ["a method that is no string, without an id", '{"method":5}', "neither a request, a notification nor a response"],
     ["a result without an id", '{"result":{}}', "neither a request, a notification nor a response"],
   ] as const)("%s gets no answer, only a log line", ([, text, reason]) => {
-    const problem = reason.endsWith("not JSON") ? "not JSON" : "not a message";
+    const problem = reason.endsWith("not JSON") ? "not-json" : "not-a-message";
     expect(parseMessage(text)).toEqual({ kind: "unreadable", problem, reason });
   });
 
@@ -126,7 +126,7 @@ describe("an invalid message", () => {
     (text) => {
       expect(parseMessage(text)).toEqual({
         kind: "unreadable",
-        problem: "not JSON",
+        problem: "not-json",
         reason: `${text.length} characters that are not JSON`,
         answer: { id: null, error: parseError },
       });
@@ -142,8 +142,8 @@ it("an array is read entry by entry", () => {
   expect(parseMessage('[{"id":1,"method":"ping"},{"method":"note"},5,[]]')).toEqual([
     { kind: "request", id: 1, method: "ping", params: undefined },
     { kind: "notification", method: "note", params: undefined },
-    { kind: "unreadable", problem: "not a message", reason: "not a JSON object" },
-    { kind: "unreadable", problem: "not a message", reason: "not a JSON object" },
+    { kind: "unreadable", problem: "not-a-message", reason: "not a JSON object" },
+    { kind: "unreadable", problem: "not-a-message", reason: "not a JSON object" },
   ]);
   expect(parseMessage("[]")).toEqual([]);
 });

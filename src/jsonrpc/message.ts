@@ -27,7 +27,7 @@ export interface ResponseMessage {
 /** Text that is not a message. `answer` is the response to the sender, if one is possible; `reason` is for the log. */
 export interface UnreadableMessage {
   readonly kind: "unreadable";
-  readonly problem: "not JSON" | "not a message";
+  readonly problem: "not-json" | "not-a-message";
   readonly reason: string;
   readonly answer?: { readonly id: RequestId | null; readonly error: RpcError };
 }
@@ -52,7 +52,7 @@ const LONGEST_BATCH = 1_000;
 function longBatch(length: number): UnreadableMessage {
   const reason = `a batch of ${length} messages; ${LONGEST_BATCH} are the limit`;
   const error = new RpcError(RPC.invalidRequest, `Invalid request: ${reason}`);
-  return { kind: "unreadable", problem: "not a message", reason, answer: { id: null, error } };
+  return { kind: "unreadable", problem: "not-a-message", reason, answer: { id: null, error } };
 }
 
 /** Some shells put a byte order mark at the start of a pipe. */
@@ -63,10 +63,10 @@ function withoutByteOrderMark(text: string): string {
 // Only text that looks like JSON gets a response. Other text (a stray print, an HTTP header) does not come from a JSON-RPC sender.
 function notJson(text: string): UnreadableMessage {
   const reason = `${text.length} characters that are not JSON`;
-  if (!/^\s*[{[]/.test(text)) return { kind: "unreadable", problem: "not JSON", reason };
+  if (!/^\s*[{[]/.test(text)) return { kind: "unreadable", problem: "not-json", reason };
   return {
     kind: "unreadable",
-    problem: "not JSON",
+    problem: "not-json",
     reason,
     answer: { id: null, error: new RpcError(RPC.parseError, "Parse error: the line is not valid JSON") },
   };
@@ -74,20 +74,20 @@ function notJson(text: string): UnreadableMessage {
 
 function readMessage(value: unknown): Message {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return { kind: "unreadable", problem: "not a message", reason: "not a JSON object" };
+    return { kind: "unreadable", problem: "not-a-message", reason: "not a JSON object" };
   const { id, method, params } = value as Record<string, unknown>;
   if (typeof method === "string") {
     if (id === undefined) return { kind: "notification", method, params };
     if (isRequestId(id)) return { kind: "request", id, method, params };
     const why = typeof id === "string" ? `has more than ${LONGEST_ID} characters` : "is neither a string nor an integer";
-    return { kind: "unreadable", problem: "not a message", reason: `the id of \`${method}\` ${why}` };
+    return { kind: "unreadable", problem: "not-a-message", reason: `the id of \`${method}\` ${why}` };
   }
-  if (!isRequestId(id)) return { kind: "unreadable", problem: "not a message", reason: "neither a request, a notification nor a response" };
+  if (!isRequestId(id)) return { kind: "unreadable", problem: "not-a-message", reason: "neither a request, a notification nor a response" };
   if ("error" in value) return { kind: "response", id, outcome: { error: readError(value.error) } };
   if ("result" in value) return { kind: "response", id, outcome: { result: value.result } };
   return {
     kind: "unreadable",
-    problem: "not a message",
+    problem: "not-a-message",
     reason: "no method",
     answer: { id, error: new RpcError(RPC.invalidRequest, "Invalid request: `method` must be a string") },
   };

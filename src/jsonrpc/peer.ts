@@ -301,7 +301,7 @@ class ServedRequest implements IncomingRequest {
 }
 
 function answerKind({ code }: RpcError): NonNullable<About["answer"]> {
-  return code === RPC.busy ? "refused as busy" : "given";
+  return code === RPC.busy ? "busy" : "given";
 }
 
 function isBatch(parsed: Message | readonly Message[]): parsed is readonly Message[] {

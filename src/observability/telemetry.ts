@@ -39,7 +39,7 @@ export interface Metrics {
   ): void;
   tokensUsed(tokens: { readonly input: number; readonly cachedInput: number; readonly output: number; readonly reasoning: number }): void;
   commandStarted(): void;
-  commandEnded(command: Timed & { readonly outcome: "succeeded" | "failed" | "interrupted" | "left running" }): void;
+  commandEnded(command: Timed & { readonly outcome: "succeeded" | "failed" | "interrupted" | "left_running" }): void;
   patchEnded(patch: { readonly outcome: "applied" | "failed" | "interrupted" }): void;
   toolCallEnded(call: Timed & { readonly outcome: "ok" | "error" | "interrupted" }): void;
 

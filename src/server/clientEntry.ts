@@ -8,7 +8,7 @@ import { SCOPE_WORDS } from "./network.js";
 /** How clients authenticate if the command line does not say. */
 export interface ClientEntry {
   /** What a client's configuration needs besides the URL. */
-  readonly asks: "nothing" | "own token" | "token" | "issuer";
+  readonly asks: "nothing" | "own-token" | "token" | "issuer";
   /** Whether the operating system reports which user opened a connection. */
   readonly tellsUsers: boolean;
   readonly ownTokenFile?: string;
@@ -17,7 +17,7 @@ export interface ClientEntry {
 
 /** Throws `UsageError` if other machines would be admitted without a token. */
 export function checkEntry({ host, allowUnauthenticated }: ListenOptions): void {
-  if (allowUnauthenticated && reachOf(host) !== "this machine")
+  if (allowUnauthenticated && reachOf(host) !== "loopback")
     throw new UsageError(
       `--allow-unauthenticated is only for loopback: other machines need a token, and could reach ${host || "this server"}`,
     );
@@ -31,8 +31,8 @@ export function prepareEntry(
   const tellsUsers = canTellUsers();
   if (tokens.length > 0 || tokenFile !== undefined) return { asks: "token", tellsUsers };
   if (oauth) return { asks: "issuer", tellsUsers };
-  if (allowUnauthenticated || reachOf(host) !== "this machine") return { asks: "nothing", tellsUsers };
-  const asks = tellsUsers ? "nothing" : "own token";
+  if (allowUnauthenticated || reachOf(host) !== "loopback") return { asks: "nothing", tellsUsers };
+  const asks = tellsUsers ? "nothing" : "own-token";
   try {
     const { file, token } = keepOwnToken(codexHome, SCOPE_WORDS);
     return { asks, tellsUsers, ownTokenFile: file, ownToken: token };
@@ -45,9 +45,9 @@ export function prepareEntry(
 
 /** The client configuration for this server. The token is shown only on a terminal, because stderr may go to a file. */
 export function clientSnippet(url: string, { asks, ownToken, seenByUser }: ClientEntry & { readonly seenByUser: boolean }): string {
-  const isShown = asks === "own token" && seenByUser && ownToken !== undefined;
+  const isShown = asks === "own-token" && seenByUser && ownToken !== undefined;
   const headers = { Authorization: `Bearer ${isShown ? ownToken : "TOKEN"}` };
   const server = { type: "http", url, ...(asks === "nothing" || asks === "issuer" ? {} : { headers }) };
-  const hint = asks === "own token" && !isShown ? " (`codex-mcp-server token` shows the TOKEN)" : "";
+  const hint = asks === "own-token" && !isShown ? " (`codex-mcp-server token` shows the TOKEN)" : "";
   return `clients connect with {"mcpServers": {"codex": ${JSON.stringify(server)}}}${hint}`;
 }

@@ -47,7 +47,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const context = await withSafeEngine(given);
   const { options, env, listen, serverCwd } = context;
   const { codexHome, settings } = resolveSettings(context, { listening: true });
-  const loopback = reachOf(listen.host) === "this machine";
+  const loopback = reachOf(listen.host) === "loopback";
   checkEntry(listen);
   checkCeilings(listen, { serverCwd, loopback, secretFiles: secretFiles(listen) });
   const reporting = new Reporting({ env, codexHome, listening: true });

@@ -229,7 +229,7 @@ async function useEverything(url: string, { headers, estate, stream, calls }: Ow
   done["stream"] = again.session === estate.session || again === stream;
   await ask(url, { headers, message: { jsonrpc: "2.0", id: questionId, result: APPROVED } });
   await ask(url, { headers, message: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "running" } } });
-  done["call's end"] = (await calls.running.end()) === "politely";
+  done["call's end"] = (await calls.running.end()) === "gracefully";
   done["question's answer"] = valueAt(await calls.asking.answerTo("asking"), "result.structuredContent.content") === "done";
   return done;
 }

@@ -45,7 +45,7 @@ describe.concurrent("a POST", () => {
     const { body: other } = await server.ask({ headers: own, message: toolCall("other", { prompt: "!say hi" }) });
     await server.ask({ headers: own, message: { jsonrpc: "2.0", id, result: { decision: "denied" } } });
     await stream.answerTo("mine");
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
     expect(stream.messages).toContainEqual(other);
     expect(new Set(stream.messages.map((message) => valueAt(message, "params._meta.requestId")))).toEqual(
       new Set(["mine", "other", undefined]),

@@ -28,7 +28,7 @@ describe.concurrent("X-MCP-POST-STREAM", () => {
     for (const headers of [{}, await greet()]) {
       using stream = await server.stream({ headers: { ...headers, "x-mcp-post-stream": value }, message: say });
       await stream.answerTo(1);
-      expect(await stream.end()).toBe("politely");
+      expect(await stream.end()).toBe("gracefully");
       expect(stream.steps).toEqual(expect.arrayContaining(["session_configured", "task_complete"]));
     }
   });
@@ -116,7 +116,7 @@ describe.concurrent("the POST of a spec client", () => {
     using shared = await server.stream({ headers: own });
     using stream = await server.stream({ headers: own, message: say });
     await stream.answerTo(1);
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
     expect(answersIn(stream)).toEqual([stream.messages.at(-1)]);
     expect(stream.steps).toEqual(expect.arrayContaining(["session_configured", "task_complete"]));
     expect(shared.messages).toEqual([]);
@@ -149,7 +149,7 @@ describe.concurrent("the POST of a spec client", () => {
     first.breakOff();
     using rest = await server.stream({ headers: { ...own, "last-event-id": first.lastEventId } });
     await rest.answerTo(1);
-    expect(await rest.end()).toBe("politely");
+    expect(await rest.end()).toBe("gracefully");
     const words = [...first.messages, ...rest.messages].filter((message) => stepsIn([message])[0] === "agent_message_delta");
     expect(words.map((message) => valueAt(message, "params.msg.delta")).join("")).toBe(
       valueAt(rest.messages.at(-1), "result.structuredContent.content"),
@@ -180,6 +180,6 @@ describe.concurrent("the POST of a spec client", () => {
     await stream.step("user_message");
     await server.ask({ method: "DELETE", headers: own });
     expect(await stream.answerTo(1)).toMatchObject({ result: { isError: true } });
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
   });
 });

@@ -32,7 +32,7 @@ describe("a client whose server was killed in the middle of a call", () => {
     await using second = await startHttpServer({ stage });
     using back = await second.stream({ headers: { ...own, "last-event-id": lastEventId } });
     expect(await back.answerTo("the call")).toMatchObject({ result: { isError: true, structuredContent: { threadId } } });
-    expect(await back.end()).toBe("politely");
+    expect(await back.end()).toBe("gracefully");
     // The session itself must be opened again.
     expect((await second.ask({ headers: own, message: rpc(1, "tools/list") })).status).toBe(404);
     const { body } = await second.ask({ message: toolCall(2, { threadId, prompt: "!say on" }, "codex-reply") });

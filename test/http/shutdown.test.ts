@@ -37,7 +37,7 @@ describe.concurrent("a server that receives a signal to end", () => {
     const { body } = await asked;
     expect(valueAt(body, "result.isError")).toBeUndefined();
     expect(await watching.answerTo(1)).toEqual(body);
-    expect(await watching.end()).toBe("politely");
+    expect(await watching.end()).toBe("gracefully");
     expect(await server.running.exit()).toEqual(ENDED_CLEANLY);
     expect(await rollout(server)).toContain("w19");
   });
@@ -69,7 +69,7 @@ describe.concurrent("a server that receives a signal to end", () => {
     server.running.process.kill("SIGTERM");
     const answer = await call.answerTo(1);
     expect(answer["result"]).toEqual(interrupted(String(valueAt(answer, "result.structuredContent.threadId"))));
-    expect([await call.end(), await shared.end(), await plain.end()]).toEqual(["politely", "politely", "politely"]);
+    expect([await call.end(), await shared.end(), await plain.end()]).toEqual(["gracefully", "gracefully", "gracefully"]);
     expect((await socket.close()).code).toBeOneOf([1000, 1001]);
     expect(await server.running.exit()).toEqual(ENDED_CLEANLY);
   });

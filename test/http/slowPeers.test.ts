@@ -32,7 +32,7 @@ describe.concurrent("a slow client", () => {
     const ends = await Promise.all(slow.map((socket) => socket.untilClosed())).finally(() => clearInterval(dripping));
     for (const heard of ends) expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/);
     await stream.answerTo(1);
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
   });
 
   it("that sends nothing at all does not affect others", async () => {

@@ -99,7 +99,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
     await using server = await startHttpServer();
     using stream = await server.stream(codexCall({ prompt: "!plan look|answer\n!say hi" }, { meta: { progressToken: 9 } }));
     expect(await stream.answerTo(1)).toMatchObject({ result: { resultType: "complete", structuredContent: { content: "hi" } } });
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
     expect(stream.headers).toMatchObject({ "cache-control": expect.stringContaining("no-cache"), "x-accel-buffering": "no" });
     // Thinking, and the plan. The message about a short answer would come after the answer and is not sent.
     expect(stream.messages.map(({ method }) => method)).toEqual(["notifications/progress", "notifications/progress", undefined]);
@@ -238,7 +238,7 @@ describe.concurrent("tasks, over HTTP", () => {
     await socket.message("acknowledgement", ({ method }) => method === "notifications/subscriptions/acknowledged");
     server.running.process.kill("SIGTERM");
     expect(await changes.answerTo("s")).toMatchObject({ result: { resultType: "complete" } });
-    expect(await changes.end()).toBe("politely");
+    expect(await changes.end()).toBe("gracefully");
     expect(await socket.answerTo(5)).toMatchObject({ result: { resultType: "complete" } });
     expect(await server.running.exit()).toEqual({ code: 0, signal: null });
     await using next = await startHttpServer({ stage: server.running.stage });

@@ -177,7 +177,7 @@ export class ToolWatch {
     const { metrics } = this.#scope;
     for (const { kind, since, span } of this.#running.values()) {
       const ms = msSince(since);
-      if (kind === "command") metrics.commandEnded({ outcome: outcome === "completed" ? "left running" : "interrupted", ms });
+      if (kind === "command") metrics.commandEnded({ outcome: outcome === "completed" ? "left_running" : "interrupted", ms });
       else metrics.toolCallEnded({ outcome: "interrupted", ms });
       span.end(kind === "command" && outcome === "completed" ? undefined : "interrupted");
     }

@@ -182,7 +182,7 @@ describe("a turn", () => {
     later.begin();
     later.publish([STARTED, commandEnded(0), COMPLETED]);
     const commands = (await telemetry.counts()).filter((line) => line.startsWith("commands"));
-    expect(commands).toEqual(['commands_ended_total{outcome="left running"} 1']);
+    expect(commands).toEqual(['commands_ended_total{outcome="left_running"} 1']);
   });
 
   it("has its questions followed to their decider", async () => {

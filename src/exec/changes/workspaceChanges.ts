@@ -50,7 +50,7 @@ interface FirstLook {
 export class WorkspaceChanges {
   readonly #host: LookingHost;
   readonly #place: WorkspacePlace;
-  #first: Promise<FirstLook | "no repository" | "unknown"> | undefined;
+  #first: Promise<FirstLook | "no-repository" | "unknown"> | undefined;
 
   constructor(host: LookingHost, place: WorkspacePlace) {
     this.#host = host;
@@ -77,7 +77,7 @@ export class WorkspaceChanges {
     const byPatches: ChangedFiles = { from: "patches", list: patches };
     if (!this.#first) return byPatches;
     const first = await this.#first;
-    if (first === "no repository") return byPatches;
+    if (first === "no-repository") return byPatches;
     if (first === "unknown") return undefined;
     try {
       return await this.#compare(first, timeoutSignal(withinMs), byPatches);
@@ -88,9 +88,9 @@ export class WorkspaceChanges {
     }
   }
 
-  async #lookFirst(signal: AbortSignal): Promise<FirstLook | "no repository" | "unknown"> {
+  async #lookFirst(signal: AbortSignal): Promise<FirstLook | "no-repository" | "unknown"> {
     const cwd = followLinks(path.resolve(this.#place.cwd))?.real;
-    if (cwd === undefined) return "no repository";
+    if (cwd === undefined) return "no-repository";
     // What git cannot read is compared as a folder.
     const repository = await this.#opened(cwd);
     const first = repository && (await this.#lookAtRepository(repository, signal));
@@ -132,7 +132,7 @@ export class WorkspaceChanges {
     return looks.filter((look) => look !== undefined);
   }
 
-  async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no repository"> {
+  async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no-repository"> {
     const marks = await folderEntries(root, { mayRead: this.#mayRead(root), signal });
     // As in a repository, the first change may have come before. An earlier file then differs from every later state.
     for (const [name, mark] of marks ?? []) {
@@ -140,7 +140,7 @@ export class WorkspaceChanges {
       if (mark.bornMs > this.#place.sinceMs) marks?.delete(name);
       else marks?.set(name, { ...mark, key: "changed" });
     }
-    return marks ? { repository: undefined, marks, root, isComplete: true, texts: new Map() } : "no repository";
+    return marks ? { repository: undefined, marks, root, isComplete: true, texts: new Map() } : "no-repository";
   }
 
   async #compare(first: FirstLook, signal: AbortSignal, byPatches: ChangedFiles): Promise<ChangedFiles | undefined> {

@@ -63,7 +63,7 @@ async function whereItLeads(file: string): Promise<string> {
     const target = await targetOf(place);
     if (target === "missing" || links > LONGEST_CHAIN) return path.join(place, ...rest);
     steps = rest;
-    if (target === "no link") real = place;
+    if (target === "not-a-link") real = place;
     else {
       links++;
       steps = [...stepsOf(target.link), ...rest];
@@ -73,12 +73,12 @@ async function whereItLeads(file: string): Promise<string> {
   return real;
 }
 
-async function targetOf(place: string): Promise<{ readonly link: string } | "no link" | "missing"> {
+async function targetOf(place: string): Promise<{ readonly link: string } | "not-a-link" | "missing"> {
   try {
     return { link: await readlink(place) };
   } catch (error) {
     if (isMissing(error)) return "missing";
-    if (errorCode(error) === "EINVAL") return "no link";
+    if (errorCode(error) === "EINVAL") return "not-a-link";
     throw error;
   }
 }

@@ -206,8 +206,8 @@ class SocketSink implements StreamSink {
   // The endpoint keeps sockets alive with pings.
   keepAlive(): void {}
 
-  end(how: "politely" | "at once"): void {
-    if (how === "politely") this.#socket.close(1000, "the session is over");
+  end(how: "gracefully" | "immediately"): void {
+    if (how === "gracefully") this.#socket.close(1000, "the session is over");
     else this.#socket.terminate();
   }
 }

@@ -182,6 +182,6 @@ export class ElicitationChannel {
       asked.delete(request.id);
       this.#open.delete(request.id);
     }
-    if (taken === "left open") this.#leftOpen();
+    if (taken === "left-open") this.#leftOpen();
   }
 }

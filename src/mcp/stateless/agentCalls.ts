@@ -155,7 +155,7 @@ export class AgentCalls {
   }
 
   #find(requestState: unknown, binding: Binding): OpenCall {
-    const opened = typeof requestState === "string" ? this.#states.open(requestState, binding) : "not valid";
+    const opened = typeof requestState === "string" ? this.#states.open(requestState, binding) : "invalid";
     if (typeof opened === "string") throw invalidParams(REFUSALS[opened]);
     const open = this.#open.get(opened.call)?.call;
     if (!open) throw invalidParams("the call that `requestState` belongs to is over");
@@ -170,9 +170,9 @@ export class AgentCalls {
 }
 
 const REFUSALS = {
-  "not valid": "`requestState` is not one that this server gave out for this call",
+  invalid: "`requestState` is not one that this server gave out for this call",
   expired: "`requestState` has expired: nobody answered in time, and the turn was interrupted",
-  "of an earlier server":
+  "earlier-server":
     "`requestState` is of a server that was restarted since: the turn was interrupted. Its thread can be continued with codex-reply.",
 } as const;
 

@@ -136,7 +136,7 @@ export class FollowedTurn implements Work {
       const { agent, presentation } = this.#call;
       const taken = takeAnswer(given, { agent, style: presentation.results });
       if (taken !== "taken") this.#answersByItself = true;
-      if (taken === "left open") this.#held.set(question.id, question);
+      if (taken === "left-open") this.#held.set(question.id, question);
       this.#shownAt.delete(key);
     }
     this.#tell();

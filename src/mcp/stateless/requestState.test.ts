@@ -18,7 +18,7 @@ it.each<[string, Partial<Binding>]>([
   ["no arguments", { args: undefined }],
 ])("it does not open for %s", (_, change) => {
   const states = new RequestStates();
-  expect(states.open(states.seal("c1", { ...CALL, until: LATER }), { ...CALL, ...change })).toEqual("not valid");
+  expect(states.open(states.seal("c1", { ...CALL, until: LATER }), { ...CALL, ...change })).toEqual("invalid");
 });
 
 it("it expires together with its questions", () => {
@@ -27,7 +27,7 @@ it("it expires together with its questions", () => {
 });
 
 it("a state of a restarted server is recognised", () => {
-  expect(new RequestStates().open(new RequestStates().seal("c1", { ...CALL, until: LATER }), CALL)).toEqual("of an earlier server");
+  expect(new RequestStates().open(new RequestStates().seal("c1", { ...CALL, until: LATER }), CALL)).toEqual("earlier-server");
 });
 
 it("a changed state is invalid, and so is any other text", () => {

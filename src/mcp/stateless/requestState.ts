@@ -11,9 +11,9 @@ export interface Binding {
 export type Opened =
   | { readonly call: string }
   /** Issued before the server was restarted. */
-  | "of an earlier server"
+  | "earlier-server"
   | "expired"
-  | "not valid";
+  | "invalid";
 
 interface Payload {
   readonly call: string;
@@ -33,9 +33,9 @@ export class RequestStates {
 
   open(state: string, binding: Binding, now = Date.now()): Opened {
     const [, server, payload = "", signature = ""] = /^v1\.([\w-]{11})\.([\w-]{1,200})\.([\w-]{43})$/.exec(state) ?? [];
-    if (server === undefined) return "not valid";
-    if (server !== this.#server) return "of an earlier server";
-    if (!timingSafeEqual(Buffer.from(signature, "base64url"), this.#sign(payload, binding))) return "not valid";
+    if (server === undefined) return "invalid";
+    if (server !== this.#server) return "earlier-server";
+    if (!timingSafeEqual(Buffer.from(signature, "base64url"), this.#sign(payload, binding))) return "invalid";
     // The signature is ours, so the content is too.
     const { call, until } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Payload;
     return now > until ? "expired" : { call };

@@ -13,14 +13,14 @@ export interface GivenAnswer {
 }
 
 /**
- * Applies a client's answer to a question, in either era. `asked nobody`: the client answered without a person and must not be asked again.
- * `left open`: in addition, the question is not decided and stays open for others. In the recorded style every answer counts as a person's.
+ * Applies a client's answer to a question, in either era. `unasked`: the client answered without a person and must not be asked again.
+ * `left-open`: in addition, the question is not decided and stays open for others. In the recorded style every answer counts as a person's.
  */
 export function takeAnswer(
   { request, answer, afterMs }: GivenAnswer,
   { agent, style }: { readonly agent: Pick<Agent, "decide" | "answeredByNobody">; readonly style: ResultStyle },
-): "taken" | "asked nobody" | "left open" {
-  if (style !== "recorded" && isAnsweredByItself(answer, afterMs)) return agent.answeredByNobody(request) ? "left open" : "asked nobody";
+): "taken" | "unasked" | "left-open" {
+  if (style !== "recorded" && isAnsweredByItself(answer, afterMs)) return agent.answeredByNobody(request) ? "left-open" : "unasked";
   agent.decide(request.id, { ...readDecision(answer, request.subject.kind, style), by: "elicitation" });
   return "taken";
 }

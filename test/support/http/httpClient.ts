@@ -76,7 +76,7 @@ export class EventStream implements Disposable {
   readonly comments: string[] = [];
   readonly session: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  #over: "politely" | "broken" | undefined;
+  #over: "gracefully" | "broken" | undefined;
   readonly #watchers = new Set<() => void>();
 
   constructor(private readonly response: IncomingMessage) {
@@ -93,7 +93,7 @@ export class EventStream implements Disposable {
     });
     response.setEncoding("utf8");
     response.on("data", (text: string) => parser.feed(text));
-    response.once("end", () => this.#note(() => (this.#over ??= "politely")));
+    response.once("end", () => this.#note(() => (this.#over ??= "gracefully")));
     // A broken connection counts as the stream's end.
     response.on("error", () => {});
     response.once("close", () => this.#note(() => (this.#over ??= "broken")));
@@ -131,7 +131,7 @@ export class EventStream implements Disposable {
   }
 
   /** How it ended. */
-  end(): Promise<"politely" | "broken"> {
+  end(): Promise<"gracefully" | "broken"> {
     return this.#wait("end of the stream", () => this.#over);
   }
 

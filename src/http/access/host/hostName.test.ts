@@ -52,19 +52,19 @@ it("a setting names a host without a port, IPv6 with or without brackets", () =>
 
 describe("a bind address reaches", () => {
   it.each([
-    ["localhost", "this machine"],
-    ["127.0.0.1", "this machine"],
-    ["127.8.9.10", "this machine"],
-    ["::1", "this machine"],
-    ["[::1]", "this machine"],
-    ["::ffff:127.0.0.1", "this machine"],
-    ["0.0.0.0", "every address"],
-    ["::", "every address"],
-    ["", "every address"],
-    ["192.168.1.5", "one address"],
-    ["128.0.0.1", "one address"],
-    ["localhost.example.com", "one address"],
-    ["127.0.0.1.example.com", "one address"],
+    ["localhost", "loopback"],
+    ["127.0.0.1", "loopback"],
+    ["127.8.9.10", "loopback"],
+    ["::1", "loopback"],
+    ["[::1]", "loopback"],
+    ["::ffff:127.0.0.1", "loopback"],
+    ["0.0.0.0", "every-address"],
+    ["::", "every-address"],
+    ["", "every-address"],
+    ["192.168.1.5", "one-address"],
+    ["128.0.0.1", "one-address"],
+    ["localhost.example.com", "one-address"],
+    ["127.0.0.1.example.com", "one-address"],
   ])("%j: %s", (host, reach) => {
     expect(reachOf(host)).toBe(reach);
   });

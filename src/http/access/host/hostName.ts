@@ -32,14 +32,14 @@ export function isAddress(host: HostName): boolean {
 }
 
 /** Who can reach a bind address. */
-export type HostReach = "this machine" | "one address" | "every address";
+export type HostReach = "loopback" | "one-address" | "every-address";
 
 export function reachOf(bindHost: string): HostReach {
   const host = bindHost.toLowerCase().replace(/^\[(.*)\]$/, "$1");
-  if (EVERY_ADDRESS.has(host)) return "every address";
+  if (EVERY_ADDRESS.has(host)) return "every-address";
   const family = isIP(host);
   const loopback = family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
-  return loopback ? "this machine" : "one address";
+  return loopback ? "loopback" : "one-address";
 }
 
 /** A loopback address, also in IPv4-mapped IPv6 form. */

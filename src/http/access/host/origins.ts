@@ -19,7 +19,7 @@ export class OriginRule {
 
   constructor({ host, corsOrigins }: OriginSettings) {
     this.#listed = new Set(corsOrigins.map(originOfSetting));
-    this.#onThisMachine = reachOf(host) === "this machine";
+    this.#onThisMachine = reachOf(host) === "loopback";
   }
 
   /** Why the request is refused; undefined if its origin is allowed. */

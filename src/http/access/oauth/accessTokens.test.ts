@@ -65,7 +65,7 @@ describe("a token of the issuer", () => {
   it("needs every required scope", async () => {
     const { issuer, tokens } = await stage({ requiredScopes: ["codex", "agents"] });
     expect(await tokens.check(await issuer.token({ scope: "codex openid" }))).toEqual({
-      kind: "insufficient scope",
+      kind: "insufficient-scope",
       needed: ["codex", "agents"],
     });
   });

@@ -14,7 +14,7 @@ export type Verdict =
   | { readonly kind: "unknown" }
   /** The token is genuine, but not valid here and now. */
   | { readonly kind: "unfit"; readonly reason: string }
-  | { readonly kind: "insufficient scope"; readonly needed: readonly string[] }
+  | { readonly kind: "insufficient-scope"; readonly needed: readonly string[] }
   | { readonly kind: "unchecked"; readonly reason: string };
 
 export interface AccessTokenOptions {
@@ -74,7 +74,7 @@ export class AccessTokens {
       switch (finding.kind) {
         case "signed":
           return this.#judge(token, finding.claims);
-        case "no such key":
+        case "unknown-key":
           return { kind: "unfit", reason: "The token is signed with a key that its issuer does not publish." };
         case "unknown":
         case "unfit":
@@ -94,7 +94,7 @@ export class AccessTokens {
   async #verify(token: string): Promise<Jwt.Finding> {
     const { jwt, keys } = this.#parts;
     const finding = await jwt.verifyJwt(token, await keys.current(), this.#settings);
-    if (finding.kind !== "no such key") return finding;
+    if (finding.kind !== "unknown-key") return finding;
     const newer = await keys.newer();
     return newer ? jwt.verifyJwt(token, newer, this.#settings) : finding;
   }
@@ -104,7 +104,7 @@ export class AccessTokens {
     const { sub, exp } = claims;
     if (typeof sub !== "string" || !SUBJECT_FORM.test(sub)) return { kind: "unfit", reason: "The token does not name its subject." };
     const scopes = scopesOf(claims);
-    if (!requiredScopes.every((scope) => scopes.has(scope))) return { kind: "insufficient scope", needed: requiredScopes };
+    if (!requiredScopes.every((scope) => scopes.has(scope))) return { kind: "insufficient-scope", needed: requiredScopes };
     const identity: Identity = { principal: `${issuer}#${sub}`, scopes: ownScopes(scopes, this.#settings, this.#parts.scopes) };
     this.#remember(token, { identity, expiresAt: Number(exp) * 1_000 });
     return { kind: "valid", identity };

@@ -59,7 +59,7 @@ describe("a signed token", () => {
   it("with an unknown key is reported as such, so that newer keys can be loaded", async () => {
     const { privateKey, jwk } = await keyPair("ES256");
     const token = await tokenOf(privateKey, { alg: "ES256", kid: "new" });
-    expect(await verifyJwt(token, readKeySet({ keys: [{ ...jwk, kid: "old" }] }), SETTINGS)).toEqual({ kind: "no such key" });
+    expect(await verifyJwt(token, readKeySet({ keys: [{ ...jwk, kid: "old" }] }), SETTINGS)).toEqual({ kind: "unknown-key" });
   });
 });
 

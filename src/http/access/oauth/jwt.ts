@@ -9,7 +9,7 @@ export type KeySet = ReturnType<typeof createLocalJWKSet>;
 export type Finding =
   | { readonly kind: "signed"; readonly claims: JWTPayload }
   | { readonly kind: "unknown" }
-  | { readonly kind: "no such key" }
+  | { readonly kind: "unknown-key" }
   | { readonly kind: "unfit"; readonly reason: string };
 
 /** Symmetric algorithms are excluded: a server that can check such a signature can also create one. */
@@ -42,7 +42,7 @@ export async function verifyJwt(token: string, keys: KeySet, { issuer, audiences
 }
 
 function findingOf(error: unknown): Finding {
-  if (error instanceof errors.JWKSNoMatchingKey) return { kind: "no such key" };
+  if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknown-key" };
   if (error instanceof errors.JWKSMultipleMatchingKeys) return unfit("The token does not say which of its issuer's keys has signed it.");
   // Claims are checked after the signature, so these tokens do come from the issuer.
   if (error instanceof errors.JWTExpired) return unfit("The token has expired.");

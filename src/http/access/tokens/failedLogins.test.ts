@@ -13,7 +13,7 @@ it("an address is blocked after too many failures, until its minute is over", ()
   expect(fail("10.0.0.1", 2)).toEqual([undefined, undefined]);
   expect(failed.waitMs("10.0.0.1")).toBe(0);
   clock.now = 20_000;
-  expect(fail("10.0.0.1")).toEqual(["one address"]);
+  expect(fail("10.0.0.1")).toEqual(["one-address"]);
   expect(failed.waitMs("10.0.0.1")).toBe(40_000);
   clock.now = 60_000;
   expect(failed.waitMs("10.0.0.1")).toBe(0);
@@ -39,7 +39,7 @@ it("if many addresses fail, each is allowed one failure, and those without any a
   const { clock, failed, fail } = stage({ inTotal: 5 });
   for (const address of ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]) fail(address);
   expect(failed.waitMs("10.0.0.1")).toBe(0);
-  expect(fail("10.0.0.5")).toEqual(["all addresses"]);
+  expect(fail("10.0.0.5")).toEqual(["all-addresses"]);
   expect([failed.waitMs("10.0.0.1"), failed.waitMs("10.0.0.6")]).toEqual([60_000, 0]);
   clock.now = 60_000;
   expect(failed.waitMs("10.0.0.1")).toBe(0);

@@ -41,13 +41,13 @@ export class FailedLogins {
   }
 
   /** Returns which limit this failure has reached, once per window. */
-  record(address: string): "one address" | "all addresses" | undefined {
+  record(address: string): "one-address" | "all-addresses" | undefined {
     this.#forgetEnded();
     this.#inTotal.failures += 1;
     const tally = this.#tallyOf(source(address));
     tally.failures += 1;
-    if (this.#inTotal.failures === this.#limits.inTotal) return "all addresses";
-    return tally.failures === this.#limits.perAddress ? "one address" : undefined;
+    if (this.#inTotal.failures === this.#limits.inTotal) return "all-addresses";
+    return tally.failures === this.#limits.perAddress ? "one-address" : undefined;
   }
 
   #allowance(): number {

@@ -64,7 +64,7 @@ export class Login {
         );
       case "unfit":
         return this.#challenge(request, { error: "invalid_token", description: verdict.reason });
-      case "insufficient scope":
+      case "insufficient-scope":
         return this.#challenge(request, {
           error: "insufficient_scope",
           description: "The token lacks a scope.",
@@ -88,7 +88,7 @@ export class Login {
     const exhausted = this.#failed.record(address);
     if (exhausted === undefined) return undefined;
     this.#parts.report(
-      exhausted === "one address"
+      exhausted === "one-address"
         ? `too many wrong tokens from ${address}; further ones from there are refused for a minute`
         : "too many wrong tokens from many addresses; after a wrong one, further ones from its address are refused for a minute",
     );

@@ -124,7 +124,7 @@ describe("the target of a message", () => {
     await everythingSent();
     expect({ own: own.got, ended: own.ended, shared: shared.got, heard: exchange.heard }).toEqual({
       own: ["about it", "result"],
-      ended: "politely",
+      ended: "gracefully",
       shared: ["about nothing"],
       heard: ["spoken"],
     });
@@ -201,7 +201,7 @@ describe("a client that comes back", () => {
     await everythingSent();
     expect({ got: second.got, ended: second.ended, more: box.hasMoreFor(first.stream.name, 3) }).toEqual({
       got: ["another", "result"],
-      ended: "politely",
+      ended: "gracefully",
       more: false,
     });
   });
@@ -214,7 +214,7 @@ describe("a client that comes back", () => {
     const second = new Reader(box, { kind: "shared", name: first.stream.name, after: 1 });
     box.send("two");
     await everythingSent();
-    expect({ first: [first.got, first.ended], second: second.got }).toEqual({ first: [["one"], "at once"], second: ["two"] });
+    expect({ first: [first.got, first.ended], second: second.got }).toEqual({ first: [["one"], "immediately"], second: ["two"] });
   });
 
   it("is not given what another shared stream got", async () => {
@@ -266,7 +266,7 @@ describe("a client that does not read", () => {
     }
     await box.congested();
     expect({ stuck: stuck.ended, well: well.got, counts: box.counts }).toEqual({
-      stuck: "at once",
+      stuck: "immediately",
       well: ["a", "b", "c", "d", "e", "f"],
       counts: { sent: 6, dropped: 0, disconnected: 1 },
     });
@@ -345,7 +345,7 @@ it("closing ends waiting POSTs, ends streams after their last message, and sends
   await everythingSent();
   expect({ got: reader.got, ended: reader.ended, heard: waiting.heard, streams: box.streams.count }).toEqual({
     got: ["last words"],
-    ended: "politely",
+    ended: "gracefully",
     heard: ["given up"],
     streams: 0,
   });

@@ -9,7 +9,7 @@ export interface StreamSink {
   /** Sends a keep-alive, which is not a message. */
   keepAlive(): void;
   /** Closes the connection gracefully, or immediately if the peer does not read. */
-  end(how: "politely" | "at once"): void;
+  end(how: "gracefully" | "immediately"): void;
 }
 
 /**

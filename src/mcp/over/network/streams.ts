@@ -80,7 +80,7 @@ export class Streams {
     // An `everything` stream starts with new messages; a shared one also takes messages that no stream has taken.
     const stream = new Stream({ ...options, after: after ?? (options.kind === "everything" ? this.#messages.lastSeq : 0) });
     if (stream.kind !== "everything")
-      for (const former of this.#streams.filter(({ name }) => name === stream.name)) this.#end(former, "at once");
+      for (const former of this.#streams.filter(({ name }) => name === stream.name)) this.#end(former, "immediately");
     this.#streams.push(stream);
     this.#schedule();
     return stream;
@@ -127,7 +127,7 @@ export class Streams {
 
   /** Closes the open streams, whatever they have sent. */
   endAll(): void {
-    for (const stream of this.#streams.slice()) this.#end(stream, "at once");
+    for (const stream of this.#streams.slice()) this.#end(stream, "immediately");
   }
 
   /** The server is shutting down: sends the rest to every stream at once, whether or not the client reads. */
@@ -140,7 +140,7 @@ export class Streams {
 
   close(): void {
     this.#state = "closed";
-    for (const stream of this.#streams.splice(0)) stream.sink.end("politely");
+    for (const stream of this.#streams.splice(0)) stream.sink.end("gracefully");
     this.#relieve();
   }
 
@@ -175,7 +175,7 @@ export class Streams {
       const { batch, over } = this.#nextFor(stream);
       if (batch.length > 0 && !stream.sink.write(batch, stream.name)) stream.blockedSince = Date.now();
       if (over) {
-        this.#end(stream, "politely");
+        this.#end(stream, "gracefully");
         this.#messages.settle(this.delivered);
         return;
       }
@@ -213,10 +213,10 @@ export class Streams {
   #disconnect(stream: Stream): void {
     this.#counts.disconnected++;
     stream.disconnected = true;
-    this.#end(stream, "at once");
+    this.#end(stream, "immediately");
   }
 
-  #end(stream: Stream, how: "politely" | "at once"): void {
+  #end(stream: Stream, how: "gracefully" | "immediately"): void {
     const at = this.#streams.indexOf(stream);
     if (at >= 0) this.#streams.splice(at, 1);
     stream.sink.end(how);

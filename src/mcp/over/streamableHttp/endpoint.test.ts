@@ -62,7 +62,7 @@ describe("a POST of a client of the specification", () => {
     await using endpoint = await start();
     const mine = await greeted(endpoint.origin);
     using stream = await openStream(endpoint.origin, mine({ message: rpc(1, "talk") }));
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
     expect(stream.messages).toEqual([
       { jsonrpc: "2.0", method: "notifications/told", params: { about: "the request" } },
       { id: 1, jsonrpc: "2.0", result: { done: true } },
@@ -76,7 +76,7 @@ describe("a POST of a client of the specification", () => {
     using stream = await openStream(endpoint.origin, mine({ message: rpc(1, "hold") }));
     held.released.resolve();
     expect(await stream.answerTo(1)).toMatchObject({ result: { held: true } });
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
   });
 
   it("that broke before its headers has its messages, except the result, on the session's stream", async () => {
@@ -146,7 +146,7 @@ describe("a plain client", () => {
   it("gets a stream of everything up to the result on request", async () => {
     await using endpoint = await start();
     using stream = await openStream(endpoint.origin, { headers: { "x-mcp-post-stream": "1" }, message: rpc(1, "talk") });
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
     expect(stream.messages.map(({ params, result }) => params ?? result)).toEqual([
       { about: "the request" },
       { about: "everything" },

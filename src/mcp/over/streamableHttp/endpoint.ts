@@ -167,8 +167,8 @@ function readable(said: Said): Said {
   if (isBatch(said) || said.kind !== "unreadable") return said;
   throw new RpcProblem({
     status: 400,
-    code: said.problem === "not JSON" ? RPC.parseError : RPC.invalidRequest,
-    message: said.problem === "not JSON" ? "Parse error: the body is not valid JSON" : `Invalid request: ${said.reason}`,
+    code: said.problem === "not-json" ? RPC.parseError : RPC.invalidRequest,
+    message: said.problem === "not-json" ? "Parse error: the body is not valid JSON" : `Invalid request: ${said.reason}`,
     id: said.answer?.id ?? null,
   });
 }

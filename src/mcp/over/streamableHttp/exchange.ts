@@ -195,7 +195,7 @@ function sendSessionOver(response: ServerResponse, { ids, headers }: ExchangeOpt
 }
 
 function statusOf({ answer }: About): number {
-  return answer === "refused as busy" ? 429 : 200;
+  return answer === "busy" ? 429 : 200;
 }
 
 /** Sends one JSON body. A busy error includes Retry-After. */
@@ -262,8 +262,8 @@ export class SseSink implements StreamSink {
     this.#response.write(KEEP_ALIVE);
   }
 
-  end(how: "politely" | "at once"): void {
-    if (how === "politely") this.#response.end();
+  end(how: "gracefully" | "immediately"): void {
+    if (how === "gracefully") this.#response.end();
     else this.#response.destroy();
   }
 }

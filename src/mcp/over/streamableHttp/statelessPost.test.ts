@@ -38,7 +38,7 @@ describe("a request without a session", () => {
   it("is answered by a stream, the result last, if a message comes before it", async () => {
     await using endpoint = await startEndpoint({ statelessMethods: METHODS });
     using stream = await openStream(endpoint.origin, stateless({ method: "test/talk" }));
-    expect(await stream.end()).toBe("politely");
+    expect(await stream.end()).toBe("gracefully");
     expect(stream.messages).toMatchObject([{ params: { before: "the result" } }, { id: 1, result: { done: true } }]);
   });
 
