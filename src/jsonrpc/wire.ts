@@ -10,7 +10,7 @@ export interface About {
   /** The message is the response to `relatedTo`: no more messages about that request follow. */
   readonly answer?: "given" | "busy";
   /** The message is a delta of this item. The whole item follows later, so a slow reader may miss the delta. */
-  readonly pieceOf?: string;
+  readonly deltaOf?: string;
   /** The message is this whole item: its deltas need not be kept any more. */
   readonly whole?: string;
 }

@@ -97,9 +97,9 @@ describe.concurrent("a subscriber that never reads", () => {
     stuck.resume();
     expect(await stuck.answerTo(1)).toEqual(body);
     expect((await server.session(reading.session))?.messages).toMatchObject({ disconnected: 0 });
-    const isPiece = (step: string) => step.endsWith("_delta");
+    const isDelta = (step: string) => step.endsWith("_delta");
     expect(stuck.steps.length).toBeLessThan(reading.steps.length);
-    expect(stuck.steps.filter((step) => !isPiece(step))).toEqual(reading.steps.filter((step) => !isPiece(step)));
+    expect(stuck.steps.filter((step) => !isDelta(step))).toEqual(reading.steps.filter((step) => !isDelta(step)));
     // The messages that a session drops at its end are counted too.
     const { dropped } = (await server.session(reading.session))?.messages ?? {};
     expect(dropped).toBeGreaterThan(0);

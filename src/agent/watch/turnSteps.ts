@@ -15,7 +15,7 @@ type Ending = "answered" | "retried" | "failed" | "interrupted";
 
 interface ModelCall {
   readonly since: number;
-  firstPieceAt?: number;
+  firstDeltaAt?: number;
 }
 
 /**
@@ -36,7 +36,7 @@ export class ModelWatch {
 
   /** The engine reports that it sends a request to the model. */
   begin(): void {
-    if (this.#engineSays && this.#call?.firstPieceAt !== undefined) this.end("answered");
+    if (this.#engineSays && this.#call?.firstDeltaAt !== undefined) this.end("answered");
     this.#engineSays = true;
     this.#call = { since: now() };
   }
@@ -47,19 +47,19 @@ export class ModelWatch {
   }
 
   /** Part of the answer has arrived. Called for every delta. */
-  piece(): void {
-    if (this.#call && this.#call.firstPieceAt === undefined) this.#call.firstPieceAt = now();
+  delta(): void {
+    if (this.#call && this.#call.firstDeltaAt === undefined) this.#call.firstDeltaAt = now();
   }
 
   /** An item has arrived. It may also be input that was sent to the model. */
   item(): void {
-    if (this.#engineSays) this.piece();
+    if (this.#engineSays) this.delta();
   }
 
   /** Tokens are also reported when a request is accepted; those belong to earlier requests. */
   counted(usage: TokenUsageInfo | null): void {
     const total = usage?.total_token_usage.total_tokens;
-    if (this.#call?.firstPieceAt !== undefined) this.end("answered", total === this.#countedTotal ? undefined : usage?.last_token_usage);
+    if (this.#call?.firstDeltaAt !== undefined) this.end("answered", total === this.#countedTotal ? undefined : usage?.last_token_usage);
     this.#countedTotal = total;
   }
 
@@ -71,7 +71,7 @@ export class ModelWatch {
 
   /** The turn has ended. */
   close(outcome: Exclude<Ending, "retried">): void {
-    if (this.#engineSays || this.#call?.firstPieceAt !== undefined) this.end(outcome);
+    if (this.#engineSays || this.#call?.firstDeltaAt !== undefined) this.end(outcome);
   }
 
   end(outcome: Ending, tokens?: TokenUsage): void {
@@ -79,7 +79,7 @@ export class ModelWatch {
     if (!call) return;
     this.#call = undefined;
     const ms = msSince(call.since);
-    const firstTokenMs = call.firstPieceAt === undefined ? undefined : Math.round(call.firstPieceAt - call.since);
+    const firstTokenMs = call.firstDeltaAt === undefined ? undefined : Math.round(call.firstDeltaAt - call.since);
     const { log, metrics } = this.#scope;
     const model = this.#modelOf();
     metrics.modelCallEnded({ model, outcome, ms, firstTokenMs });

@@ -28,7 +28,7 @@ export class StartedTurn {
       case "messageDelta":
       case "reasoningDelta":
       case "rawReasoningDelta":
-        return this.#calls?.piece();
+        return this.#calls?.delta();
       case "rawItem":
         return this.#calls?.item();
       case "threadConfigured":

@@ -43,9 +43,9 @@ function aboutEvent(event: ThreadEvent): About {
     case "messageDelta":
     case "reasoningDelta":
     case "rawReasoningDelta":
-      return { pieceOf: event.itemId };
+      return { deltaOf: event.itemId };
     case "commandOutput":
-      return { pieceOf: event.callId };
+      return { deltaOf: event.callId };
     case "itemCompleted":
       return { whole: event.item.id };
     case "commandEnded":

@@ -11,7 +11,7 @@ import {
   askedSettings,
   ConversationId,
   InputItems,
-  type InputPiece,
+  type InputPart,
   modelFields,
   NewConversationShape,
   optional,
@@ -211,14 +211,14 @@ export async function interrupt(id: ThreadId, { agent, ask, client }: MethodCont
   await endsWithin(DELIVERY_MS, Promise.all(told));
 }
 
-function inputOf(items: readonly InputPiece[]): SaidInput {
+function inputOf(items: readonly InputPart[]): SaidInput {
   const text = items.flatMap((item) => ("text" in item ? [item.text] : [])).join("\n");
   const pictures = items.flatMap(picturesIn);
   if (text.trim() === "" && pictures.length === 0) throw invalidParams("`items`: must have a text that is not blank, or an image");
   return { text, pictures };
 }
 
-function picturesIn(item: InputPiece): NonNullable<SaidInput["pictures"]> {
+function picturesIn(item: InputPart): NonNullable<SaidInput["pictures"]> {
   if ("text" in item) return [];
   return "imageUrl" in item ? [{ address: item.imageUrl }] : [{ file: item.imagePath }];
 }

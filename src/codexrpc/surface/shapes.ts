@@ -89,12 +89,12 @@ export function modelFields({ model, reasoningEffort }: ThreadSettings): { model
 }
 
 /** One part of a user message. */
-export type InputPiece = { readonly text: string } | { readonly imageUrl: string } | { readonly imagePath: string };
+export type InputPart = { readonly text: string } | { readonly imageUrl: string } | { readonly imagePath: string };
 
 /** Codex's own format has the content under `data`; its documentation at the time had it beside `type`. */
 const InputItem = z.pipe(
   z.looseObject({ type: z.enum(["text", "image", "localImage"]) }),
-  z.transform((item, context): InputPiece => {
+  z.transform((item, context): InputPart => {
     const fields = isFields(item["data"]) ? item["data"] : item;
     const found = (...names: readonly string[]) => names.map((name) => fields[name]).find((value) => typeof value === "string");
     switch (item.type) {

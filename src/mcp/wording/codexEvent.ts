@@ -93,9 +93,9 @@ export function aboutEvent(event: ThreadEvent, relatedTo: RequestId): About {
     case "messageDelta":
     case "reasoningDelta":
     case "rawReasoningDelta":
-      return { relatedTo, pieceOf: event.itemId };
+      return { relatedTo, deltaOf: event.itemId };
     case "commandOutput":
-      return { relatedTo, pieceOf: event.callId };
+      return { relatedTo, deltaOf: event.callId };
     case "itemCompleted":
       return { relatedTo, whole: event.item.id };
     case "commandEnded":

@@ -95,7 +95,7 @@ export class TurnView {
   show(event: ThreadEvent): void {
     if (this.#events) {
       const about = aboutEvent(event, this.#call.requestId);
-      if (about.pieceOf === undefined || this.#deltas)
+      if (about.deltaOf === undefined || this.#deltas)
         for (const text of this.#events.write(event)) this.#call.peer.notifyText(text, about);
     }
     this.#progress?.observe(event);

@@ -277,23 +277,23 @@ describe("a client that does not read", () => {
     const reader = new Reader(box, { kind: "everything", takes: 1 });
     box.send("first");
     await everythingSent();
-    for (let at = 1; at <= 10; at++) box.send(`piece ${at}`, { relatedTo: 1, pieceOf: "text" });
+    for (let at = 1; at <= 10; at++) box.send(`delta ${at}`, { relatedTo: 1, deltaOf: "text" });
     box.send("state", news(1));
     expect(box.congested()).toEqual(undefined);
     reader.readOn();
     await everythingSent();
-    expect(reader.got).toEqual(["first", "piece 8", "piece 9", "piece 10", "state"]);
+    expect(reader.got).toEqual(["first", "delta 8", "delta 9", "delta 10", "state"]);
   });
 });
 
 describe("kept messages", () => {
   it("are bounded: deltas of finished texts go first, answers and state never", async () => {
     const box = makeOutbox({ replayBytes: 20_000 });
-    for (let at = 0; at < 200; at++) box.send(`piece ${at} `.padEnd(100, "."), { relatedTo: 1, pieceOf: "text" });
+    for (let at = 0; at < 200; at++) box.send(`delta ${at} `.padEnd(100, "."), { relatedTo: 1, deltaOf: "text" });
     box.send("state", news(1));
     box.send("the text", { relatedTo: 1, whole: "text" });
     box.send("question");
-    for (let at = 0; at < 200; at++) box.send(`more ${at} `.padEnd(100, "."), { relatedTo: 1, pieceOf: "other" });
+    for (let at = 0; at < 200; at++) box.send(`more ${at} `.padEnd(100, "."), { relatedTo: 1, deltaOf: "other" });
     const late = new Reader(box, { kind: "everything", after: 0 });
     await everythingSent();
     expect(late.got.filter((text) => !text.includes("..."))).toEqual(["state", "the text", "question"]);

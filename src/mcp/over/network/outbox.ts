@@ -166,7 +166,7 @@ export class Outbox implements Outlet {
   }
 
   #keep(text: string, about: About, route: string | undefined): void {
-    const { relatedTo, answer, pieceOf, whole } = about;
+    const { relatedTo, answer, deltaOf, whole } = about;
     const message = {
       seq: this.#replay.nextSeq(),
       text,
@@ -175,7 +175,7 @@ export class Outbox implements Outlet {
       carried: false,
       request: relatedTo,
       answer: answer !== undefined,
-      pieceOf,
+      deltaOf,
       whole,
     };
     this.counts.dropped += this.#replay.add(message, this.streams.delivered);

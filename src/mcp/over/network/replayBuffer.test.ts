@@ -11,8 +11,8 @@ type Kind = Partial<Omit<SentMessage, "seq" | "text">>;
 
 const STATE: Kind = {};
 const WHOLE: Kind = { whole: "finished" };
-const FINISHED_DELTA: Kind = { pieceOf: "finished" };
-const UNFINISHED_DELTA: Kind = { pieceOf: "unfinished" };
+const FINISHED_DELTA: Kind = { deltaOf: "finished" };
+const UNFINISHED_DELTA: Kind = { deltaOf: "unfinished" };
 const OF_REQUEST: Kind = { request: 1 };
 const RESPONSE: Kind = { request: 1, answer: true };
 const UNSENT: Kind = { request: 1, route: undefined, carried: false };
@@ -24,7 +24,7 @@ class Scene {
   /** `delivered` is the last number that every stream has sent. */
   add(count: number, kind: Kind, { delivered = ALL_SENT } = {}): this {
     for (let at = 0; at < count; at++) {
-      const sent = { keptAt: 0, route: "a", carried: true, request: undefined, answer: false, pieceOf: undefined, whole: undefined };
+      const sent = { keptAt: 0, route: "a", carried: true, request: undefined, answer: false, deltaOf: undefined, whole: undefined };
       this.#dropped += this.buffer.add({ ...sent, ...kind, seq: this.buffer.nextSeq(), text: TEXT }, delivered);
     }
     return this;
@@ -87,7 +87,7 @@ describe("after the response to a request", () => {
   it("a part of its sent messages is kept, without deltas first", () => {
     const scene = new Scene()
       .add(1, OF_REQUEST)
-      .add(3, { ...OF_REQUEST, pieceOf: "text" })
+      .add(3, { ...OF_REQUEST, deltaOf: "text" })
       .add(1, RESPONSE);
     scene.buffer.settle(ALL_SENT);
     expect(scene.left).toEqual([1, 5]);
@@ -96,7 +96,7 @@ describe("after the response to a request", () => {
   it("the oldest go if deltas are not enough", () => {
     const scene = new Scene()
       .add(3, OF_REQUEST)
-      .add(1, { ...OF_REQUEST, pieceOf: "text" })
+      .add(1, { ...OF_REQUEST, deltaOf: "text" })
       .add(1, RESPONSE);
     scene.buffer.settle(ALL_SENT);
     expect(scene.left).toEqual([3, 5]);

@@ -13,7 +13,7 @@ export interface SentMessage {
   readonly request: RequestId | undefined;
   /** Whether it is the response to `request`. */
   readonly answer: boolean;
-  readonly pieceOf: string | undefined;
+  readonly deltaOf: string | undefined;
   readonly whole: string | undefined;
 }
 
@@ -78,7 +78,7 @@ export class ReplayBuffer {
     const done = (entry: SentMessage) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
     let surplus = this.#entries.reduce((sum, entry) => (done(entry) ? sum + weightOf(entry) : sum), 0) - this.#limits.answered;
     if (surplus <= 0) return;
-    for (const expendable of [(entry: SentMessage) => entry.pieceOf !== undefined, () => true]) {
+    for (const expendable of [(entry: SentMessage) => entry.deltaOf !== undefined, () => true]) {
       this.#keep((entry) => {
         if (surplus <= 0 || !done(entry) || !expendable(entry)) return true;
         surplus -= weightOf(entry);
@@ -92,8 +92,8 @@ export class ReplayBuffer {
     this.#keep((entry) => entry.keptAt >= time || (entry.request === undefined ? entry.route === undefined : !this.#isAnswered(entry)));
     const spokenOf = new Set(this.#entries.map(({ request }) => request));
     for (const request of this.#answered) if (!spokenOf.has(request)) this.#answered.delete(request);
-    const inPieces = new Set(this.#entries.map(({ pieceOf }) => pieceOf));
-    for (const item of this.#wholes) if (!inPieces.has(item)) this.#wholes.delete(item);
+    const withDeltas = new Set(this.#entries.map(({ deltaOf }) => deltaOf));
+    for (const item of this.#wholes) if (!withDeltas.has(item)) this.#wholes.delete(item);
   }
 
   /** A request with this id starts: messages of an earlier request with the same id do not belong to it. */
@@ -111,12 +111,12 @@ export class ReplayBuffer {
    * messages of completed requests that were never sent because no stream was open.
    */
   #trim(delivered: number): number {
-    const isFinishedPiece = ({ pieceOf }: SentMessage) => pieceOf !== undefined && this.#wholes.has(pieceOf);
+    const isFinishedDelta = ({ deltaOf }: SentMessage) => deltaOf !== undefined && this.#wholes.has(deltaOf);
     const isDone = (entry: SentMessage) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
-    const isPiece = ({ pieceOf }: SentMessage) => pieceOf !== undefined;
+    const isDelta = ({ deltaOf }: SentMessage) => deltaOf !== undefined;
     let lost = 0;
     const isOver = (entry: SentMessage) => entry.seq <= delivered && this.#isAnswered(entry);
-    for (const expendable of [isFinishedPiece, isDone, isPiece, isOver]) {
+    for (const expendable of [isFinishedDelta, isDone, isDelta, isOver]) {
       if (this.#weight <= this.#limits.total / 2) break;
       this.#keep((entry) => {
         if (!expendable(entry)) return true;

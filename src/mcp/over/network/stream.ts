@@ -42,7 +42,7 @@ export class Stream {
   /** The stream was closed because the client did not read; the client may reconnect. */
   disconnected = false;
   /** Deltas up to this number are dropped: the client is too far behind. */
-  skipPiecesUpTo = 0;
+  skipDeltasUpTo = 0;
 
   constructor({ name, kind, sink, after, until }: StreamOptions) {
     this.name = name;

@@ -147,7 +147,7 @@ export class Streams {
   #noteWaiting(stream: Stream): void {
     stream.waiting++;
     if (this.#limits.lagPolicy === "drop-oldest" && this.#isAtLimit(stream))
-      stream.skipPiecesUpTo = this.#messages.lastSeq - this.#limits.queueLength;
+      stream.skipDeltasUpTo = this.#messages.lastSeq - this.#limits.queueLength;
   }
 
   #isAtLimit({ blockedSince, waiting }: Stream): boolean {
@@ -189,7 +189,7 @@ export class Streams {
     for (const message of this.#messages.after(stream.cursor)) {
       stream.cursor = message.seq;
       if (!stream.carries(message)) continue;
-      if (message.pieceOf !== undefined && message.seq <= stream.skipPiecesUpTo) {
+      if (message.deltaOf !== undefined && message.seq <= stream.skipDeltasUpTo) {
         this.#counts.dropped++;
         continue;
       }
