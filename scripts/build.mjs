@@ -28,7 +28,7 @@ const FILES = [
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
   {
     file: "agent.js",
-    sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts", "src/engines/native/tools/pictures.ts", ...FIRST_TOOLS],
+    sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts", "src/engines/native/tools/images.ts", ...FIRST_TOOLS],
     after: "usable-codex.js",
   },
   // The code that starts programs, and parts of turns that most turns do not need.

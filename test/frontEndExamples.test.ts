@@ -9,6 +9,6 @@ codexMethodsContract("native", () => ({ engine: "native", args: ["--engine", "na
 codexMethodsContract("codex (double)", () => ({
   engine: "codex",
   args: ["--engine", "codex", "--codex-bin", double.program],
-  lacks: ["records", "commands", "pictures"],
+  lacks: ["records", "commands", "images"],
   model: "model-of-the-double",
 }));

@@ -69,7 +69,7 @@ export interface Ask extends Asker {
 /** A user message before the images it names are read. */
 export interface SaidInput {
   readonly text: string;
-  readonly pictures?: readonly ({ readonly address: string } | { readonly file: string })[];
+  readonly images?: readonly ({ readonly url: string } | { readonly file: string })[];
 }
 
 /** The agent's final answer on a thread without a running turn. */
@@ -129,7 +129,7 @@ export interface AgentParts extends ReceiptParts {
    * Returns an image file named by a caller as a `data:` URL. Throws `AppError` if the thread's commands could not read the file, or if it
    * is not an image.
    */
-  readonly readPicture?:
+  readonly readImage?:
     | ((file: string, forThread: { readonly settings: ThreadSettings; readonly reach: Reach | undefined }) => Promise<string>)
     | undefined;
   /** Lines of a file in a thread's folder. Throws `AppError` when they cannot be shown. */
@@ -152,7 +152,7 @@ const GIT_MS = 10_000;
 /** Codex's own git timeout for a diff against the remote. */
 const REMOTE_GIT_MS = 5_000;
 /** The images of one message as `data:` URLs; a few bytes can name the same large file many times. */
-const MOST_PICTURES_LENGTH = 32 * 2 ** 20;
+const MOST_IMAGES_LENGTH = 32 * 2 ** 20;
 /** A title takes one line in a list. */
 const LONGEST_TITLE = 200;
 /** Recent folders are only a hint in an error message, so the error does not wait long for them. */
@@ -790,16 +790,16 @@ export class Agent {
     };
   }
 
-  async #inputOf(ask: Ask, { text, pictures = [] }: SaidInput, settingsOf: () => Promise<ThreadSettings>): Promise<TurnInput> {
-    if (pictures.length === 0) return { text };
+  async #inputOf(ask: Ask, { text, images: named = [] }: SaidInput, settingsOf: () => Promise<ThreadSettings>): Promise<TurnInput> {
+    if (named.length === 0) return { text };
     const forThread = { settings: await settingsOf(), reach: this.#limitsOf(ask.caller)?.reach };
-    const { readPicture } = this.#parts;
+    const { readImage } = this.#parts;
     const images: string[] = [];
-    let left = MOST_PICTURES_LENGTH;
-    for (const picture of pictures) {
-      const found = "address" in picture ? picture.address : await this.#promptly(ask, async () => readPicture?.(picture.file, forThread));
+    let left = MOST_IMAGES_LENGTH;
+    for (const image of named) {
+      const found = "url" in image ? image.url : await this.#promptly(ask, async () => readImage?.(image.file, forThread));
       left -= found?.length ?? 0;
-      if (left < 0) throw new InvalidArguments(`The images of a message have at most ${MOST_PICTURES_LENGTH / 2 ** 20} MiB together.`);
+      if (left < 0) throw new InvalidArguments(`The images of a message have at most ${MOST_IMAGES_LENGTH / 2 ** 20} MiB together.`);
       if (found !== undefined) images.push(found);
     }
     return { text, images };

@@ -116,9 +116,9 @@ export function openAgent(options: AgentOptions): OpenAgent {
     objection,
     prices,
     lookAt: (place) => lookAt(host, place),
-    async readPicture(file, forThread) {
-      const { readPicture } = await import("../engines/native/tools/pictures.js");
-      return readPicture(file, { ...forThread, host });
+    async readImage(file, forThread) {
+      const { readImage } = await import("../engines/native/tools/images.js");
+      return readImage(file, { ...forThread, host });
     },
     async readExcerpt(lines, forThread) {
       const { readExcerpt } = await import("../engines/native/tools/excerpts.js");

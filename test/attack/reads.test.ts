@@ -180,7 +180,7 @@ async function keepSwapping(ground: Ground, name: string): Promise<void> {
 const SWAPPED: Readonly<Record<string, { readonly name: string; readonly act: (victim: Victim, round: number) => Promise<unknown> }>> = {
   "a patch": { name: "swapped.txt", act: (victim) => victim.turn(patching("*** Update File: swapped.txt", "@@", "+x", "*** End of File")) },
   instructions: { name: "AGENTS.md", act: (victim) => victim.turn("!say done") },
-  "a picture": { name: "swapped.png", act: (victim) => victim.turn('!call view_image {"path":"swapped.png"}\n!say done') },
+  "an image": { name: "swapped.png", act: (victim) => victim.turn('!call view_image {"path":"swapped.png"}\n!say done') },
 };
 
 describeAttacks(
@@ -225,7 +225,7 @@ function emptyFile(file: string): string {
 const READERS: Readonly<Record<string, { readonly name: string; readonly act: (victim: Victim) => Promise<unknown> }>> = {
   instructions: { name: "AGENTS.md", act: (victim) => victim.turn("!say done") },
   "a repository's pointer": { name: ".git", act: (victim) => victim.turn("!say done") },
-  "a picture": { name: "big.png", act: (victim) => victim.turn('!call view_image {"path":"big.png"}\n!say done') },
+  "an image": { name: "big.png", act: (victim) => victim.turn('!call view_image {"path":"big.png"}\n!say done') },
   "a patch": { name: "big.txt", act: (victim) => victim.turn(patching("*** Update File: big.txt", ...ADD_AT_END)) },
   "a patch that deletes": { name: "big.txt", act: (victim) => victim.turn(patching("*** Delete File: big.txt")) },
 };
@@ -253,7 +253,7 @@ describeAttacks(
 );
 
 describeAttacks(
-  "a picture",
+  "an image",
   Object.entries(TREASURES).flatMap(([treasure, place]) =>
     (["its own name", "a link"] as const).map((how): Attack => {
       return {

@@ -65,8 +65,8 @@ const LOOKS_UP_EACH = `const steps = file.split("/"); let at = ""; const { readl
 for (let step = steps.shift(); step !== undefined; step = steps.shift()) try { at = readlinkSync(at + "/" + step); } catch { at += step === ".." ? "" : "/" + step; }`;
 const MANY_CLIENTS = 50;
 /** Only its first bytes are those of a JPEG. */
-const PICTURE = Buffer.concat([Buffer.from("ffd8ff", "hex"), Buffer.alloc(15 * 2 ** 20)]);
-const MANY_PICTURES = 60;
+const IMAGE = Buffer.concat([Buffer.from("ffd8ff", "hex"), Buffer.alloc(15 * 2 ** 20)]);
+const MANY_IMAGES = 60;
 
 describeAttacks("a caller", [
   {
@@ -151,17 +151,17 @@ describeAttacks("a caller", [
     gained: isStopped,
   },
   {
-    name: "take the server's memory by naming one picture many times",
+    name: "take the server's memory by naming one image many times",
     quick: true,
     on: "port",
-    prepare: (ground) => writeFileSync(ground.inWorkspace("p.jpg"), PICTURE),
+    prepare: (ground) => writeFileSync(ground.inWorkspace("p.jpg"), IMAGE),
     attempt: async (ground, victim) => {
       using alice = await victim.as("alice");
       const opened = await alice.ask("newConversation", { cwd: ground.workspace });
-      const items = Array.from({ length: MANY_PICTURES }, () => ({ type: "localImage", data: { path: "p.jpg" } }));
+      const items = Array.from({ length: MANY_IMAGES }, () => ({ type: "localImage", data: { path: "p.jpg" } }));
       await alice.ask("sendUserMessage", { conversationId: valueAt(opened, "result.conversationId"), items });
     },
-    standIn: (ground) => runPlainly(ground, `[ $((${MANY_PICTURES} * $(base64 p.jpg | wc -c))) -gt 1000000000 ] && echo ENDLESS`),
+    standIn: (ground) => runPlainly(ground, `[ $((${MANY_IMAGES} * $(base64 p.jpg | wc -c))) -gt 1000000000 ] && echo ENDLESS`),
     gained: isStopped,
   },
 ]);

@@ -44,7 +44,7 @@ describeAttacks("a caller", [
     standIn: (ground) => runPlainly(ground, readHome(ground)),
   },
   {
-    name: "read the home of the server's user by a patch, a picture or instructions",
+    name: "read the home of the server's user by a patch, an image or instructions",
     on: "port",
     victim: { answer: { decision: "denied" } },
     prepare: (ground) => {
@@ -193,7 +193,7 @@ const INTO_HIS: Readonly<Record<string, (alice: PortClient, at: { readonly hers:
       ] as const)
         await alice.call(tool, { ...args, cwd });
   },
-  "patches and pictures": async (alice, { hers, his }) => {
+  "patches and images": async (alice, { hers, his }) => {
     for (const policy of ["never", "on-request"]) {
       const args = { cwd: hers, "approval-policy": policy };
       await alice.turn(patching("*** Update File: link", "*** Move to: copy.txt", "@@", "+x", "*** End of File"), args);

@@ -187,7 +187,7 @@ export const OF_CODEX: readonly CodexDifference[] = [
     scenarios: ["mcp-server-fails"],
   },
   { why: "The scripted model calls the server's tool by its name in 0.92.0", differs: ["events"], scenarios: ["mcp-tool-call"] },
-  { why: "The newer Codex does not accept the scenario's picture", differs: ["events"], scenarios: ["turn-view-image"] },
+  { why: "The newer Codex does not accept the scenario's image", differs: ["events"], scenarios: ["turn-view-image"] },
   {
     why: "The order of the two streams is random",
     differs: ["exec_command_output_delta", "exec_command_end"],

@@ -15,8 +15,8 @@ import { type Stage, setStage } from "../support/stage.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a double of Codex lacks: files of threads, commands and pictures. */
-type Need = "records" | "commands" | "pictures";
+/** What a double of Codex lacks: files of threads, commands and images. */
+type Need = "records" | "commands" | "images";
 
 interface Example {
   readonly method: string;
@@ -145,7 +145,7 @@ const EXAMPLES: readonly Example[] = [
       ["codex/event/agent_message", { conversationId: ID, id: "2", msg: { type: "agent_message", message: "Seen." } }],
       ["codex/event/task_complete", { conversationId: ID, id: "2", msg: { type: "task_complete", last_agent_message: "Seen." } }],
     ],
-    needs: "pictures",
+    needs: "images",
   },
   {
     method: "sendUserTurn",

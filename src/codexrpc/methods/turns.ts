@@ -213,12 +213,12 @@ export async function interrupt(id: ThreadId, { agent, ask, client }: MethodCont
 
 function inputOf(items: readonly InputPart[]): SaidInput {
   const text = items.flatMap((item) => ("text" in item ? [item.text] : [])).join("\n");
-  const pictures = items.flatMap(picturesIn);
-  if (text.trim() === "" && pictures.length === 0) throw invalidParams("`items`: must have a text that is not blank, or an image");
-  return { text, pictures };
+  const images = items.flatMap(imagesIn);
+  if (text.trim() === "" && images.length === 0) throw invalidParams("`items`: must have a text that is not blank, or an image");
+  return { text, images };
 }
 
-function picturesIn(item: InputPart): NonNullable<SaidInput["pictures"]> {
+function imagesIn(item: InputPart): NonNullable<SaidInput["images"]> {
   if ("text" in item) return [];
-  return "imageUrl" in item ? [{ address: item.imageUrl }] : [{ file: item.imagePath }];
+  return "imageUrl" in item ? [{ url: item.imageUrl }] : [{ file: item.imagePath }];
 }

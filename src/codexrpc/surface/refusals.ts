@@ -12,7 +12,7 @@ const CALLERS_OWN: ReadonlySet<string> = new Set([
   "cwd_not_named",
   "cwd_unusable",
   "effort_not_offered",
-  "picture_refused",
+  "image_refused",
   "record_refused",
 ]);
 

@@ -16,7 +16,7 @@ export class AnswerCalls {
   readonly #waiting: ToolCall[] = [];
   /** Results of calls that ran before the response had ended. */
   readonly #early: { readonly call: ToolCall; readonly result: ToolResult }[] = [];
-  /** Messages that follow the outputs of all calls, such as a picture that a tool showed. */
+  /** Messages that follow the outputs of all calls, such as an image that a tool showed. */
   readonly #after: RawItem[] = [];
   /** When the first call arrived. */
   readonly #startedAt = performance.now();

@@ -205,7 +205,7 @@ it("items for which 0.92.0 had no event are shown as notes, and unknown kinds ar
     began({ type: "hologram", id: "6" }),
   ]);
   expect(shown).toEqual(
-    ["Making a picture", "Waiting", "Working with other agents: spawnAgent", "Another agent: started root/a"].map((message) => ({
+    ["Making an image", "Waiting", "Working with other agents: spawnAgent", "Another agent: started root/a"].map((message) => ({
       type: "backgroundNote",
       message,
     })),

@@ -180,7 +180,7 @@ export const ITEM_KINDS: ReadonlyMap<string, ItemKind | Ignored> = new Map<strin
   ["contextCompaction", contextCompaction],
   ["enteredReviewMode", enteredReviewMode],
   ["exitedReviewMode", exitedReviewMode],
-  ["imageGeneration", notedAs(() => "Making a picture")],
+  ["imageGeneration", notedAs(() => "Making an image")],
   ["sleep", notedAs(() => "Waiting")],
   ["collabAgentToolCall", notedAs((item) => `Working with other agents: ${asText(item["tool"])}`)],
   ["subAgentActivity", notedAs((item) => `Another agent: ${asText(item["kind"])} ${asText(item["agentPath"])}`.trimEnd())],

@@ -53,7 +53,7 @@ describe("a call of a server's tool", () => {
     expect(result).toEqual({ output: '{"zebra":1,"ape":[2]}' });
   });
 
-  it("shows the model pictures as pictures", async () => {
+  it("shows the model images as images", async () => {
     const { result, events } = await callNamed(servers, "mcp__desk__picture");
     expect(result).toEqual({
       output: '[{"text":"look","type":"text"},{"data":"(the image follows)","mimeType":"image/png","type":"image"}]',

@@ -119,16 +119,16 @@ function shownResult({ _meta, structuredContent, ...result }: CallResult, { asRe
 function answerOf(result: CallResult, { shorten, asRecorded }: Pick<CallOptions, "shorten" | "asRecorded">): ToolResult {
   const { structuredContent, content } = result;
   if (structuredContent !== undefined && structuredContent !== null) return { output: shorten(JSON.stringify(structuredContent)) };
-  const pictures = content.flatMap(pictureOf);
+  const images = content.flatMap(imagesOf);
   if (asRecorded) {
     const output = shorten(JSON.stringify(content.map(sortedKeys)));
     const parts = content.flatMap(partOf);
     // With a block of another kind among them, Codex 0.92.0 sent all of them as JSON.
-    return pictures.length > 0 && parts.length === content.length ? { output, parts } : { output };
+    return images.length > 0 && parts.length === content.length ? { output, parts } : { output };
   }
-  const blocks = content.map((block) => sortedKeys(pictureOf(block).length > 0 ? { ...block, data: SHOWN_BELOW } : block));
+  const blocks = content.map((block) => sortedKeys(imagesOf(block).length > 0 ? { ...block, data: SHOWN_BELOW } : block));
   const output = shorten(JSON.stringify(blocks));
-  return pictures.length === 0 ? { output } : { output, after: [{ type: "message", role: "user", content: pictures }] };
+  return images.length === 0 ? { output } : { output, after: [{ type: "message", role: "user", content: images }] };
 }
 
 /** The failure text for the model. */
@@ -138,7 +138,7 @@ function failureAnswer(error: string): ToolResult {
 
 const SHOWN_BELOW = "(the image follows)";
 
-function pictureOf(block: Fields): Fields[] {
+function imagesOf(block: Fields): Fields[] {
   const { type, data, mimeType } = block;
   if (type !== "image" || typeof data !== "string" || typeof mimeType !== "string") return [];
   return [{ type: "input_image", image_url: data.startsWith("data:") ? data : `data:${mimeType};base64,${data}` }];
@@ -146,7 +146,7 @@ function pictureOf(block: Fields): Fields[] {
 
 function partOf(block: Fields): Fields[] {
   const { type, text } = block;
-  return type === "text" && typeof text === "string" ? [{ type: "input_text", text }] : pictureOf(block);
+  return type === "text" && typeof text === "string" ? [{ type: "input_text", text }] : imagesOf(block);
 }
 
 export function sortedKeys(value: Fields): Fields {

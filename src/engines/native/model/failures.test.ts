@@ -112,7 +112,7 @@ describe("a refused request", () => {
 });
 
 describe("a refusal with a cause of its own", () => {
-  it("names an unreadable picture", () => {
+  it("names an unreadable image", () => {
     const body = JSON.stringify({ error: { message: "The image data you provided does not represent a valid image" } });
     expect(refused(400, body)).toMatchObject({
       message: "Invalid image in your last message. Please remove it and try again.",

@@ -177,7 +177,7 @@ const FUNCTION_PATCH: Declaration = {
 const VIEW_IMAGE: Declaration = {
   type: "function",
   name: "view_image",
-  description: "Shows you a picture file of the workspace.",
+  description: "Shows you an image file of the workspace.",
   strict: false,
   parameters: {
     type: "object",

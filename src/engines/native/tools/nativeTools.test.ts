@@ -67,15 +67,15 @@ function lastItem(stage: ToolStage): unknown {
 
 it("an image is attached to the model's next input, whatever its name", async () => {
   await using stage = await openToolStage();
-  writeFileSync(stage.path("picture.dat"), Buffer.from(PNG, "base64"));
-  const turn = await stage.use("view_image", { path: "picture.dat" });
+  writeFileSync(stage.path("image.dat"), Buffer.from(PNG, "base64"));
+  const turn = await stage.use("view_image", { path: "image.dat" });
   expect(turn.output).toBe("attached local image path");
-  expect(turn.events).toContainEqual({ type: "imageViewed", callId: "call_1", path: stage.path("picture.dat") });
+  expect(turn.events).toContainEqual({ type: "imageViewed", callId: "call_1", path: stage.path("image.dat") });
   const image_url = `data:image/png;base64,${PNG}`;
   expect(lastItem(stage)).toEqual({ type: "message", role: "user", content: [{ type: "input_image", image_url }] });
 });
 
-it("a file that only claims to be a picture is not attached, and the model learns why", async () => {
+it("a file that only claims to be an image is not attached, and the model learns why", async () => {
   await using stage = await openToolStage();
   writeFileSync(stage.path("fake.png"), "hello");
   await stage.use("view_image", { path: "fake.png" });
@@ -125,10 +125,10 @@ it("an image that is hidden from commands is not shown, and its kind is not reve
   await using stage = await openToolStage({ secretFiles: ["secret.png"] });
   const hidden = path.join(stage.stage.codexHome, "log");
   mkdirSync(hidden);
-  for (const file of [stage.path("secret.png"), path.join(hidden, "picture.png")]) writeFileSync(file, Buffer.from(PNG, "base64"));
+  for (const file of [stage.path("secret.png"), path.join(hidden, "image.png")]) writeFileSync(file, Buffer.from(PNG, "base64"));
   symlinkSync("secret.png", stage.path("link"));
   symlinkSync(hidden, stage.path("folder"));
-  for (const name of ["secret.png", "link", "folder/picture.png", "folder/missing.png"]) {
+  for (const name of ["secret.png", "link", "folder/image.png", "folder/missing.png"]) {
     const turn = await stage.use("view_image", { path: name });
     expect(turn.output).toBe(
       `unable to locate image at \`${stage.path(name)}\`: it is kept from this thread and from its commands. Go on without it.`,

@@ -10,7 +10,7 @@ import { patchTool } from "./applyPatch.js";
 import { commandToolsOf, patchToolOf } from "./declarations.js";
 import { execTools } from "./execCommand.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
-import { PICTURE_LIMIT, pictureAddress } from "./pictures.js";
+import { IMAGE_LIMIT, imageUrlOf } from "./images.js";
 import { shellCommandTool, shellTools } from "./shell.js";
 import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
 import { type CurrentTurn, ToolRuntime } from "./toolRuntime.js";
@@ -70,15 +70,15 @@ function viewImageTool(runtime: ToolRuntime): Tool {
       if ("complaint" in read) return { output: read.complaint };
       const file = path.resolve(runtime.settings.cwd, read.value.path);
       const shown = ctx.asRecorded ? joined(runtime.settings.cwd, read.value.path) : file;
-      let picture: RawItem;
+      let image: RawItem;
       try {
-        picture = imageMessage(shown, (await readGuarded(file, { ...PICTURE_LIMIT, mayRead: runtime.files.mayRead })).bytes, ctx);
+        image = imageMessage(shown, (await readGuarded(file, { ...IMAGE_LIMIT, mayRead: runtime.files.mayRead })).bytes, ctx);
       } catch (error) {
         if (!(error instanceof ReadRefused && error.reason === "size")) return { output: complaintAbout(shown, error) };
-        picture = cannotAttach(shown, describe(error));
+        image = cannotAttach(shown, describe(error));
       }
       yield [{ type: "imageViewed", callId: ctx.callId, path: shown }];
-      return { output: "attached local image path", after: [picture] };
+      return { output: "attached local image path", after: [image] };
     },
   };
 }
@@ -99,13 +99,13 @@ function complaintAbout(file: string, error: unknown): string {
 const RECORDED_KINDS = /^data:image\/(?:png|jpeg);/;
 
 function imageMessage(file: string, bytes: Buffer, { asRecorded }: Pick<ToolContext, "asRecorded">): RawItem {
-  const image_url = pictureAddress(bytes);
-  if (image_url === undefined || (asRecorded && !RECORDED_KINDS.test(image_url))) return notAPicture(file);
+  const image_url = imageUrlOf(bytes);
+  if (image_url === undefined || (asRecorded && !RECORDED_KINDS.test(image_url))) return notAnImage(file);
   return { type: "message", role: "user", content: [{ type: "input_image", image_url }] };
 }
 
 /** The file's name decides the wording: an invalid image, or a file that is not an image at all. */
-function notAPicture(file: string): RawItem {
+function notAnImage(file: string): RawItem {
   const type = TYPES[path.extname(file).toLowerCase()];
   if (type?.startsWith("image/")) return cannotAttach(file, `unsupported image format \`${type}\``);
   const told = type === undefined ? "(unknown)" : `\`${type}\``;

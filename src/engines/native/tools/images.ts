@@ -7,43 +7,43 @@ import type { HostEnvironment } from "./hostEnvironment.js";
 import { ThreadFiles } from "./threadFiles.js";
 
 /** The providers' limit; larger files would only cost a refused request. */
-export const PICTURE_LIMIT = { maxBytes: 20 * 1024 * 1024, larger: "refuse" } as const;
+export const IMAGE_LIMIT = { maxBytes: 20 * 1024 * 1024, larger: "refuse" } as const;
 
 /** A named image cannot be shown to the model. */
-class PictureRefused extends AppError {
-  readonly code = "picture_refused";
+class ImageRefused extends AppError {
+  readonly code = "image_refused";
 }
 
-interface PictureReader {
+interface ImageReader {
   readonly settings: ThreadSettings;
   readonly reach: Reach | undefined;
   readonly host: HostEnvironment;
 }
 
-/** An image for a turn as a `data:` URL, read by the same rules as for the thread's commands. Throws `PictureRefused`. */
-export async function readPicture(named: string, { settings, reach, host }: PictureReader): Promise<string> {
+/** An image for a turn as a `data:` URL, read by the same rules as for the thread's commands. Throws `ImageRefused`. */
+export async function readImage(named: string, { settings, reach, host }: ImageReader): Promise<string> {
   const file = path.resolve(settings.cwd, named);
   const files = new ThreadFiles(settings, host, { running: { reach }, workspace: host.workspaceOf(settings.cwd) });
   try {
-    const { bytes } = await readGuarded(file, { ...PICTURE_LIMIT, mayRead: files.mayReadUnasked });
-    const address = pictureAddress(bytes);
+    const { bytes } = await readGuarded(file, { ...IMAGE_LIMIT, mayRead: files.mayReadUnasked });
+    const address = imageUrlOf(bytes);
     if (address !== undefined) return address;
   } catch (error) {
     const why = errorCode(error) === "ENOENT" ? "there is no such file" : describe(error);
-    throw new PictureRefused(`The image ${file} cannot be attached: ${why}`, { cause: error });
+    throw new ImageRefused(`The image ${file} cannot be attached: ${why}`, { cause: error });
   } finally {
     files.close();
   }
-  throw new PictureRefused(`The image ${file} cannot be attached: it is not a PNG, JPEG, GIF or WebP`);
+  throw new ImageRefused(`The image ${file} cannot be attached: it is not a PNG, JPEG, GIF or WebP`);
 }
 
 /** Undefined for formats that models do not accept; judged by the content, not by the name. */
-export function pictureAddress(bytes: Buffer): string | undefined {
-  const type = pictureType(bytes);
+export function imageUrlOf(bytes: Buffer): string | undefined {
+  const type = imageType(bytes);
   return type && `data:${type};base64,${bytes.toString("base64")}`;
 }
 
-function pictureType(bytes: Buffer): string | undefined {
+function imageType(bytes: Buffer): string | undefined {
   const starts = (text: string, at = 0) => bytes.subarray(at, at + text.length).toString("latin1") === text;
   if (starts("\x89PNG\r\n\x1a\n")) return isWholePng(bytes) ? "image/png" : undefined;
   if (starts("\xff\xd8\xff")) return "image/jpeg";
