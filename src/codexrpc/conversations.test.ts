@@ -396,12 +396,12 @@ it("holds network callers to their ceilings and scopes", async () => {
   });
 });
 
-it("shows the model pictures in the request and named files, and refuses files that its commands could not read", async () => {
+it("shows the model images in the request and named files, and refuses files that its commands could not read", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId, rolloutPath } = await resultOf(client, "newConversation", { cwd: agent.folder });
   await resultOf(client, "addConversationListener", { conversationId });
-  const png = Buffer.from("\x89PNG\r\n\x1a\nrest", "latin1");
+  const png = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\0IEND\xae\x42\x60\x82", "latin1");
   writeFileSync(`${agent.folder}/shot.png`, png);
   writeFileSync(`${agent.codexHome}/hidden.png`, png);
   const url = `data:image/png;base64,${png.toString("base64")}`;
@@ -413,6 +413,6 @@ it("shows the model pictures in the request and named files, and refuses files t
   for (const path of [`${agent.codexHome}/hidden.png`, "/proc/self/environ", "missing.png", String(rolloutPath)])
     expect(await errorOf(client, "sendUserMessage", { conversationId, items: [{ type: "localImage", data: { path } }] })).toMatchObject({
       code: -32600,
-      data: { code: "picture_refused" },
+      data: { code: "image_refused" },
     });
 });
