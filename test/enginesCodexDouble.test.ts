@@ -121,7 +121,7 @@ describe.concurrent("a Codex that dies", () => {
 });
 
 describe.concurrent("a Codex that works", () => {
-  it("runs for all threads at once, ends with the last of them, and starts again with the next", async () => {
+  it("runs once for all threads, ends with the last of them, and starts again with the next", async () => {
     await using under = await engineWith({});
     const [one, two] = await Promise.all([open(under), open(under)]);
     await playTurn(one, "!say alpha");

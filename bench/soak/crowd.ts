@@ -7,7 +7,7 @@ import { Visit } from "./visit.js";
 export interface CrowdOptions {
   readonly url: string;
   readonly seconds: number;
-  /** Clients at once. */
+  /** Clients at the same time. */
   readonly size: number;
   /** The pause of each client between two visits, so that the crowd does not use the whole machine. */
   readonly restMs: number;

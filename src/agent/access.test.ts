@@ -92,7 +92,7 @@ describe("a thread that a session started", () => {
     expect(access.heldCount).toBe(0);
   });
 
-  it("goes to one of two sessions that continue it at once", async () => {
+  it("goes to one of two sessions that continue it at the same time", async () => {
     const id = await claimed(ALICE);
     access.sessionEnded(ALICE.caller.sessionId);
     expect(await Promise.all([tryOut(id, ALICE_AGAIN), tryOut(id, asker("alice-3", "alice"))])).toEqual(["used", "not found"]);

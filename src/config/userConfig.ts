@@ -104,7 +104,7 @@ async function rewrite(named: string, edit: (text: string) => string): Promise<v
     const after = edit(before ?? "");
     if (after === (before ?? "")) return;
     if (await replaced(file, { before, after })) return;
-    // Two programs that both try again at once would keep meeting.
+    // Two programs that try again at the same moment would collide every time.
     await delay(Math.random() * LONGEST_PAUSE_MS);
   }
   throw new ConfigNotSaved(`${file} keeps being changed by another program. Try again.`);

@@ -209,7 +209,7 @@ function notStarted({ program, sandbox }: Launch, error: unknown): Error {
   return sandbox && gone ? new SandboxFailed(`${program}: ${reason}`) : new ProgramNotStarted(program, reason);
 }
 
-const TOO_MANY_FILES = "Too many open files; raise the limit of open files (ulimit -n), or run fewer commands at once";
+const TOO_MANY_FILES = "Too many open files; raise the limit of open files (ulimit -n), or run fewer commands at the same time";
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "No such file or directory",
   EACCES: "Permission denied",

@@ -53,7 +53,7 @@ function uuidV7(nowMs: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}-${random.slice(0, 4)}-${random.slice(4)}`;
 }
 
-// Random bytes are drawn for many ids at once, and each id takes eight of them.
+// Random bytes are drawn for many ids together, and each id takes eight of them.
 const pool = Buffer.alloc(1024);
 let drawn = pool.length;
 

@@ -77,7 +77,7 @@ describe("limits are checked against the settings with which a turn really runs"
     expect([engine.opened, threads.loadedCount]).toEqual([[], 0]);
   });
 
-  it("are those of the caller, not of another who names the same thread at once", async () => {
+  it("are those of the caller, not of another who names the same thread at the same time", async () => {
     const { threadId, store } = await storedThread();
     await using threads = threadsOn(new ObedientEngine(), store);
     const [refused, allowed] = await Promise.allSettled([

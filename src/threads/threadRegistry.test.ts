@@ -114,7 +114,7 @@ describe("a thread of an earlier process", () => {
     expect(before.store.records.get(threadId)?.events).toEqual([...kept, ...beginning("two"), ...answer("two")]);
   });
 
-  it("is loaded once when two replies name it at once, and they run one after the other", async () => {
+  it("is loaded once when two replies name it at the same time, and they run one after the other", async () => {
     await using before = new Scene();
     const { threadId, outcome } = await before.start("one");
     await outcome;

@@ -43,12 +43,12 @@ const mcpServer = (command: string, args: readonly string[]) =>
 
 describeAttacks("programs planted in the workspace", [
   planted({
-    name: "run outside while many commands run at once",
+    name: "run outside while many commands run in parallel",
     quick: true,
     attempt: (_, victim) => manyAtOnce(victim),
   }),
   planted({
-    name: "run outside while many commands with full access run at once",
+    name: "run outside while many commands with full access run in parallel",
     attempt: (_, victim) => manyAtOnce(victim, FULL_ACCESS),
   }),
   planted({

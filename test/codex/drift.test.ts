@@ -25,7 +25,7 @@ describe.each(VERSIONS)("Codex $version", { timeout: 120_000 }, ({ version, prog
     expect(surface).toEqual(known ?? surface);
   });
 
-  it("sends nothing unknown when its default model does everything at once", async () => {
+  it("sends nothing unknown when its default model does everything in one turn", async () => {
     await using stage = await setCodexStage({ model: undefined });
     const reported: string[] = [];
     const engine = createCodexEngine({ codexBin: program, env: stage.env, cwd: stage.workspace, report: (line) => reported.push(line) });

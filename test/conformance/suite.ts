@@ -47,7 +47,7 @@ export async function installOnNewerNode(
   return { node: path.join(modules, nodePackage, "bin", "node"), modules };
 }
 
-/** Creates the folder completely or not at all. If several runs install it at once, the first one to finish provides it. */
+/** Creates the folder completely or not at all. If several runs install it at the same time, the first one to finish provides it. */
 async function installInto(folder: string, packages: readonly string[]): Promise<void> {
   await mkdir(path.dirname(folder), { recursive: true });
   const draft = await mkdtemp(`${folder}.`);

@@ -158,7 +158,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         expect(lastMessageOf(await playTurn(thread, "go on"))).toBe("after all");
       }));
 
-    it("passes on everything it accepted, in order, however much comes at once", () =>
+    it("passes on everything it accepted, in order, however much comes together", () =>
       withThread(async (thread) => {
         const texts = Array.from({ length: 40 }, (_, at) => `!say number ${at}`);
         const { events, taken } = await steerAfter(thread, "!slow 20 10", { count: 8, texts });

@@ -11,7 +11,7 @@ const LIMIT = 32;
 /** Uses one unit of a limited resource until it is disposed of. Rejects if the server refuses. */
 type Take = (server: HttpServer, who: Headers) => Promise<Disposable>;
 
-/** Everything that one principal can get at once. */
+/** Everything that one principal can hold at the same time. */
 class Hoard implements Disposable {
   readonly #held: Disposable[] = [];
   refusal = "";

@@ -42,7 +42,7 @@ describe("large and many", { timeout: TIMEOUT_MS }, () => {
     expect(model.requests.at(-1)?.body.input.slice(2)).toMatchObject(said.slice(0, -1).map((text) => ({ content: [{ text }] })));
   });
 
-  it("100 calls at once are all answered, each with its own thread and words", async () => {
+  it("100 simultaneous calls are all answered, each with its own thread and words", async () => {
     await using server = await startServer();
     const calls = Array.from({ length: 100 }, (_, index) =>
       server.call("codex", { prompt: `!delay 5\n!think thought ${index}\n!say answer of call ${index}` }),

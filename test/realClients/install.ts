@@ -27,7 +27,7 @@ export async function installNode(): Promise<string> {
   return path.join(folder, "node_modules", name, "bin");
 }
 
-/** Creates the folder completely or not at all. If several runs install it at once, the first one to finish provides it. */
+/** Creates the folder completely or not at all. If several runs install it at the same time, the first one to finish provides it. */
 async function installInto(folder: string, packages: readonly string[], { scripts }: { readonly scripts: boolean }): Promise<void> {
   await mkdir(path.dirname(folder), { recursive: true });
   const draft = await mkdtemp(`${folder}.`);

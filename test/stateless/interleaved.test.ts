@@ -44,7 +44,7 @@ function expected(at: number): Json {
   };
 }
 
-/** Makes all calls, several at once, and returns their answers. */
+/** Makes all calls, several in parallel, and returns their answers. */
 async function callAll(call: (at: number) => Promise<unknown>): Promise<Json[]> {
   const answers: Json[] = [];
   let next = 0;

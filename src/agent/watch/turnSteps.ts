@@ -122,7 +122,7 @@ interface Running {
 /** Commands, patches and MCP tool calls of a turn. */
 export class ToolWatch {
   readonly #scope: TurnScope;
-  /** Bounded by what the engine runs at once; emptied when the turn ends. */
+  /** Bounded by what the engine runs at the same time; emptied when the turn ends. */
   readonly #running = new Map<string, Running>();
 
   constructor(scope: TurnScope) {

@@ -92,7 +92,7 @@ export const TOOLS_GROUP: SettingGroup = {
     agents: active(
       table({
         enabled: active(flag, "Engine codex: whether the agent may start sub-agents, which the call waits for.", "`true`"),
-        max_threads: inert(integer("usize", { atLeast: 1 }), "How many sub-agents Codex runs at once.", "`6`"),
+        max_threads: inert(integer("usize", { atLeast: 1 }), "How many sub-agents Codex runs at the same time.", "`6`"),
       }),
       "Codex's sub-agents.",
     ),

@@ -56,16 +56,16 @@ export const HTTP_SETTINGS: Settings = {
   max_sessions: active(count, "The limit of open sessions; more are refused with 503.", by("max_sessions")),
   max_open_requests: active(
     count,
-    "Requests that may be open at once, including streams and WebSockets; more are refused with 429.",
+    "Requests that may be open at the same time, including streams and WebSockets; more are refused with 429.",
     by("max_open_requests"),
   ),
   max_running_sessions: active(
     count,
-    "Sessions that may have turns running at once; calls of other sessions are queued.",
+    "Sessions that may have turns running at the same time; calls of other sessions are queued.",
     by("max_running_sessions"),
   ),
-  turns_per_principal: active(count, "Turns of one principal that may run at once.", by("turns_per_principal")),
-  turns_per_session: active(count, "Turns of one session that may run at once.", by("turns_per_session")),
+  turns_per_principal: active(count, "Turns of one principal that may run at the same time.", by("turns_per_principal")),
+  turns_per_session: active(count, "Turns of one session that may run at the same time.", by("turns_per_session")),
   requests_per_session: active(
     count,
     "Requests of one session, of any kind, that may be in flight; more are refused with 429.",
@@ -193,7 +193,7 @@ export const SERVER_GROUP: SettingGroup = {
           table({
             max_processes: active(
               integer("u64", { atLeast: 0 }),
-              "Processes that one command may have at once, including all that it starts; a command with more is ended. 0: no limit.",
+              "Processes that one command may have at the same time, including all that it starts; a command with more is ended. 0: no limit.",
               "`1024`, or 16 for each processor if that is more",
             ),
             max_threads: active(

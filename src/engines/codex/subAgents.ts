@@ -38,7 +38,7 @@ interface SubAgentsOptions {
   readonly follower: () => AgentFollower | undefined;
 }
 
-/** Far more than Codex runs at once. */
+/** Far more than Codex runs at the same time. */
 const MOST_AGENTS = 200;
 const STATUS_MS = 5_000;
 

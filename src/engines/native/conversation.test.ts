@@ -31,7 +31,7 @@ describe("the body of a model request", () => {
     });
   });
 
-  it("without tools, as for a summary, asks for no calls at once", () => {
+  it("without tools, as for a summary, does not ask for parallel calls", () => {
     expect(bodyFor({ model: "gpt-6.1-sol" }, [])).toMatchObject({ tools: [], parallel_tool_calls: false });
   });
 

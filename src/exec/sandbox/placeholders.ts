@@ -89,7 +89,7 @@ const TIDIED_WITHIN_MS = 1_000;
 /** A command has a few placeholders. */
 const MOST_SPARES = 16;
 
-/** Two servers that create and remove the same placeholder at once collide a few times at most. */
+/** Two servers that create and remove the same placeholder at the same time collide a few times at most. */
 const ATTEMPTS = 20;
 
 /**

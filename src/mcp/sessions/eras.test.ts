@@ -48,7 +48,7 @@ it("the newer era does not exist for requests that do not name it", async () => 
   expect(await pipe.session.request("ping", { _meta: {} })).toMatchObject({ result: {} });
 });
 
-it("requests of both eras in flight at once are each answered in their own way", async () => {
+it("requests of both eras that are in flight together are each answered in their own way", async () => {
   await using pipe = new Pipe();
   await pipe.session.initialize();
   const [legacy, modern] = await Promise.all([

@@ -153,7 +153,7 @@ describe("a call with a question", () => {
     }
   });
 
-  it("asks several questions at once, each under its own key, and accepts answers one by one", async () => {
+  it("asks several questions together, each under its own key, and accepts answers one by one", async () => {
     await using client = new StatelessClient();
     const { requestState, requests } = await asked(client, ASKING_TWICE);
     const keys = Object.keys(requests);

@@ -307,7 +307,7 @@ describe("codex-wait", () => {
     expect(valueAt(answers[0], "content.1.text")).toContain(`\nnote: ${newer}\n`);
   });
 
-  it("a thousand calls at once all get the answer, none of them twice", async () => {
+  it("a thousand simultaneous calls all get the answer, none of them twice", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
     const ids = Array.from({ length: 1_000 }, (_, at) => `wait ${at}`);

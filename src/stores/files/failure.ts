@@ -12,7 +12,7 @@ export function storageFailure(attempt: string, path: string, error: unknown): A
 const FREE_SPACE = "Free some space, then send the reply again.";
 const NOT_ALLOWED = "Make it writable for this user, or set CODEX_HOME to a folder that is.";
 const NOT_A_FOLDER = "Something that is not a folder is in the way: move it, or set CODEX_HOME to another folder.";
-const TOO_MANY_FILES = "Raise the limit of open files (ulimit -n), or run fewer threads at once.";
+const TOO_MANY_FILES = "Raise the limit of open files (ulimit -n), or run fewer threads at the same time.";
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: FREE_SPACE,

@@ -28,7 +28,7 @@ export interface EndpointOptions {
   readonly stateless?: Partial<StatelessRules>;
   readonly tools?: Tools;
   readonly rules?: Partial<EndpointRules>;
-  /** How many requests may be open at once. */
+  /** How many requests may be open at the same time. */
   readonly openRequests?: number;
   /** How many requests of one session may be in flight. */
   readonly requestsInFlight?: number;

@@ -68,7 +68,7 @@ export interface ItemKind {
   unfinished(open: OpenItem, ending: Ending): Fields | undefined;
 }
 
-/** Far more than run at once; an item beyond the limit is shown as a whole when it completes. */
+/** Far more than run at the same time; an item beyond the limit is shown as a whole when it completes. */
 const MOST_OPEN_ITEMS = 500;
 
 /** How much of a command's streamed output is kept, in case the command never completes. */
@@ -130,7 +130,7 @@ export function keepPart(parts: string[], index: number, delta: string): void {
   parts[at] = (parts[at] ?? "") + delta;
 }
 
-/** Far more than a model calls at once. */
+/** Far more calls than a model makes at the same time. */
 const MOST_OPEN_CALLS = 500;
 
 export interface OpenToolCall {

@@ -36,7 +36,7 @@ export interface AgentServersOptions {
 /** Most servers are up by then; a hanging one delays the thread's first request by no more than this. */
 const DEFAULT_PATIENCE_MS = 2_000;
 
-/** Starts all servers at once, in the background. */
+/** Starts all servers in parallel, in the background. */
 export function openAgentServers(settings: readonly McpServerSettings[], options: AgentServersOptions): AgentServers {
   const servers = new AgentServers(settings, options);
   servers.start();

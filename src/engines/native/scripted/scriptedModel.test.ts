@@ -100,7 +100,7 @@ describe("the scripted model", () => {
     expect(spokenText(ask("!say one\\ntwo"))).toBe("one\ntwo");
   });
 
-  it("gives thousands of deltas at once, or some apart", () => {
+  it("sends thousands of deltas without a pause, or some with pauses", () => {
     expect(spokenText(ask("!tokens 5000")).split(" ")).toHaveLength(5001);
     const slow = ask("!slow 3 50");
     expect([spokenText(slow), slow.gapMs]).toEqual(["w0 w1 w2 ", 50]);

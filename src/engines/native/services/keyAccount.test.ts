@@ -108,7 +108,7 @@ describe("a login with a key", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ OPENAI_API_KEY: KEY });
   });
 
-  it("that happens many times at once leaves one complete file", async () => {
+  it("that happens many times in parallel leaves one complete file", async () => {
     using opened = open();
     const keys = Array.from({ length: 20 }, (_, at) => `${KEY}-${at}`);
     await Promise.all(keys.map((key) => opened.account.loginWithKey(key)));

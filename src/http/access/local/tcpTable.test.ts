@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== "linux")("the kernel's table", () => {
     expect([await kindWhenThereAt(1), await kindWhenThereAt(4), await kindWhenThereAt(9)]).toEqual(["open", "open", "unknown"]);
   });
 
-  it("answers many look-ups at once, each with its own row", async () => {
+  it("answers many simultaneous look-ups, each with its own row", async () => {
     const many = await Promise.all(Array.from({ length: 50 }, () => connected("127.0.0.1", "127.0.0.1")));
     const table = new TcpTable();
     const found = await Promise.all(many.map(({ view }) => table.find(view)));

@@ -10,7 +10,7 @@ function strays() {
   return { clock, ids: new StrayIds(() => clock.now) };
 }
 
-it("a client that uses a refused id again insists on it; one that only sent several requests at once does not", () => {
+it("a client that uses a refused id again insists on it; one that only sent several requests in parallel does not", () => {
   const { clock, ids } = strays();
   const atOnce = [ids.insists("s", ADA), ids.insists("s", ADA)];
   clock.now += 1_999;

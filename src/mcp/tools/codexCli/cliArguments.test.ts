@@ -58,7 +58,7 @@ it.for(Object.keys(WEBSEARCH.shape))("websearch: every invalid `%s` has zod's er
   }
 });
 
-it("all errors are reported at once, in the order of the schema", () => {
+it("all errors are reported together, in the order of the schema", () => {
   const args = { callbackUri: 1, sessionId: "/".repeat(257), fullAuto: "yes" };
   expect(complaintOf(codexCliTool, args)).toBe(expectedFor("codex", CODEX, args));
 });

@@ -28,7 +28,7 @@ const TEXT_RULES: Readonly<Record<string, TextRule>> = {
 };
 
 /**
- * Checks the arguments of a call in the set `codex-cli`. Reports all problems at once. Unknown arguments are ignored, and an optional
+ * Checks the arguments of a call in the set `codex-cli`. Reports all problems together. Unknown arguments are ignored, and an optional
  * argument that is null counts as absent. Throws `CliArgumentsInvalid`.
  */
 export function parseCliArguments(args: unknown, { name: tool, inputSchema }: ExpectedArguments): Readonly<Record<string, unknown>> {

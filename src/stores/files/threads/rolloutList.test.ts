@@ -393,7 +393,7 @@ describe("the index", () => {
     expect(readdirSync(few.path)).toEqual(["sessions"]);
   });
 
-  it("is valid if two processes write it at once", async () => {
+  it("is valid if two processes write it at the same time", async () => {
     rmSync(path.join(home, "mcp-server"), { recursive: true });
     await Promise.all([catalog.refreshIndex(), open().refreshIndex(), open().refreshIndex()]);
     await expectAllAsWalked();
