@@ -5,12 +5,12 @@ import type { ThreadAccess } from "./access.js";
 import type { Caller } from "./caller.js";
 import { InvalidArguments } from "./errors.js";
 
-/** How much of the list of all threads is read to fill one page of a caller's own: so many pages, and so many threads. */
+/** The limits of what is read from the list of all threads to fill one page of a caller. */
 const MOST_READ = { pages: 20, threads: 500 };
-/** A longer text is in no title, and each part of it is looked for in the index. */
+/** No title is longer. The cost of a search grows with the length of its text. */
 const LONGEST_SEARCH = 500;
-/** The size of those pages after the first, however few threads the caller's page still needs. */
-const READ_AT_ONCE = 100;
+/** The minimum size of the second and later pages that are read, even if the caller's page needs fewer threads. */
+const LEAST_READ = 100;
 
 /** The caller that requests a page, and its abort signal. */
 export interface PageReader {
@@ -44,11 +44,11 @@ export class ThreadList {
     for (let page = 0; page < MOST_READ.pages && read < MOST_READ.threads && !signal.aborted; page++) {
       const wanted = query.limit - threads.length;
       const from = { ...query, among, cursor };
-      let found = await catalog.list({ ...from, limit: page === 0 ? wanted : Math.max(wanted, READ_AT_ONCE) });
+      let found = await catalog.list({ ...from, limit: page === 0 ? wanted : Math.max(wanted, LEAST_READ) });
       read += found.threads.length;
       const own = await this.#ownIn(found.threads, { caller, watches });
       const last = own[wanted];
-      // Where the caller's page ends inside the one that was read, that is read again up to there: only a page has a cursor.
+      // The caller's page ends inside the page that was read. Only the end of a page has a cursor, so a shorter page is read.
       if (last) found = await catalog.list({ ...from, limit: found.threads.indexOf(last) });
       const ids = new Set(own.map(({ id }) => id));
       threads.push(...found.threads.filter(({ id }) => ids.has(id)).slice(0, wanted));

@@ -113,7 +113,7 @@ describe("options", () => {
     writeFileSync(path.join(folder, "codex"), "#!/bin/sh\n", { mode: 0o755 });
     const command = parseCommand([], { PATH: folder });
     rmSync(folder, { recursive: true });
-    const engineNotice = expect.stringMatching(/^engine native is used: .*codex was passed over, because commands .* --codex-bin/);
+    const engineNotice = expect.stringMatching(/^engine native is used: .*codex was skipped, because commands .* --codex-bin/);
     expect(command).toEqual({ kind: "stdio", options: { ...DEFAULTS, engineNotice } });
   });
 

@@ -168,7 +168,7 @@ function refuseUnguardedExposure({ host }: Exposure): void {
 /** The warning for the operator of a server without tokens. */
 function warningOfExposure({ allowedHosts, allowUnauthenticated }: Exposure): string | undefined {
   if (allowUnauthenticated)
-    return "every user of this machine, and whatever forwards requests to it, may use the agent: no token is asked for";
+    return "every user of this machine, and every program that forwards requests to it, may use the agent without a token";
   if (allowedHosts.length === 0) return undefined;
   return `requests for ${allowedHosts.join(", ")} need no token unless a forwarding header marks them: a proxy that adds no such header admits everyone`;
 }

@@ -59,7 +59,7 @@ export async function serveStdio(start: ServerContext): Promise<void> {
     engine: options.engine,
     env,
     welcomed: () => {
-      // After the answer, and before its client can ask for the list.
+      // Runs after the response was written, and before the client can request the list of tools.
       setImmediate(() => offered.load());
       agent.warmUp();
     },

@@ -67,7 +67,7 @@ export function refusedOn(threadId: string, why: unknown): unknown {
 
 /** The error of an unknown thread: Codex's text, and how to find threads. */
 export function noSuchThread(threadId: string): string {
-  return `Session not found for thread_id: ${threadId}. \`codex-threads\` lists the threads that you can continue (\`archived: true\`: the archived ones); \`codex\` begins a new one. Over HTTP, a thread of another session of yours is free a minute after its client has left.`;
+  return `Session not found for thread_id: ${threadId}. \`codex-threads\` lists the threads that you can continue (\`archived: true\`: the archived ones); \`codex\` begins a new one. Over HTTP, a thread that another of your sessions has used is available one minute after the client of that session has left.`;
 }
 
 /** A call that never reached a thread. */

@@ -53,7 +53,7 @@ export function loginRoutes({ logins }: Pick<ApiParts, "logins">) {
 
 const OWN_USER = "local";
 
-/** Whoever has the code acts as the server's own user. So only this user and operators may get one, and never a program inside a turn. */
+/** A browser that sends the code acts as the server's own user. So only this user and operators may get a code, and never a program inside a turn. */
 function checkMayStandAsOwnUser(caller: Caller): void {
   if (caller.inside || !(caller.principal === OWN_USER || hasScope(caller, "operator")))
     throw new ApiProblem(

@@ -46,7 +46,7 @@ export class TurnBook {
   }
 
   async #note(agent: Agent, { threadId, turnKey }: Extract<FeedEntry, { type: "turnQueued" }>): Promise<void> {
-    // A thread may be gone when its turn is looked up: the others are still followed.
+    // The thread may be gone meanwhile. Later turns of other threads must still be recorded.
     const running = await agent.runningTurns(this.#ask, threadId).catch(() => []);
     const turn = running.find(({ key }) => key === turnKey);
     if (!turn) return;

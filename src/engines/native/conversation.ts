@@ -159,7 +159,7 @@ export class Conversation {
     const window = this.contextWindow;
     if (window === null) return;
     if (!this.#settings.asRecorded) return this.noteSize(window);
-    // Codex 0.92.0 took what was missing until then for the last response, and the window for everything spent so far.
+    // Codex 0.92.0 reported the whole window as the total usage, and the tokens that were still free as the usage of the last response.
     const missing = Math.max(window - (this.#usage?.total_token_usage.total_tokens ?? 0), 0);
     this.#setUsage({ ...NO_USAGE, total_tokens: window }, { ...NO_USAGE, total_tokens: missing }, window);
   }

@@ -166,7 +166,7 @@ class LazyThreadTools implements ThreadTools {
 
 const MOST_NAMED = 10;
 const TOO_LARGE =
-  "This folder is too large to be looked through for files that other programs run (.vscode, .envrc, hooks of inner repositories, …): commands could change those that were not found.";
+  "This folder is too large to be searched for files that other programs run (.vscode, .envrc, hooks of inner repositories, …): commands could change those that were not found.";
 
 function reportOf(names: readonly string[]): string {
   const named = names.slice(0, MOST_NAMED).join(", ");

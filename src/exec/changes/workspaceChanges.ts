@@ -134,7 +134,7 @@ export class WorkspaceChanges {
 
   async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no-repository"> {
     const marks = await folderEntries(root, { mayRead: this.#mayRead(root), signal });
-    // As in a repository, the first change may have come before. An earlier file then differs from every later state.
+    // The first change may have come before this look. A file that existed before it then counts as changed, whatever its later state is.
     for (const [name, mark] of marks ?? []) {
       if (mark.changedMs <= this.#place.sinceMs) continue;
       if (mark.bornMs > this.#place.sinceMs) marks?.delete(name);
@@ -146,7 +146,7 @@ export class WorkspaceChanges {
   async #compare(first: FirstLook, signal: AbortSignal, byPatches: ChangedFiles): Promise<ChangedFiles | undefined> {
     const { repository, root, inner = [] } = first;
     if (repository) {
-      // A submodule that the turn removed fails by itself: the other looks still end. Without time, its changes are not known.
+      // The look at a submodule that the turn removed fails, and the others continue. If the time is up, all changes are unknown.
       const found = await Promise.all([first, ...inner].map((look) => this.#foundIn(look, signal).catch(() => undefined)));
       if (signal.aborted && found.includes(undefined)) return undefined;
       if (found[0] === undefined) return byPatches;

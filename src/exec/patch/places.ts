@@ -118,7 +118,7 @@ async function realFolder(folder: string): Promise<string> {
   if (folder.length > LONGEST_PATH) throw pathTooLong();
   const found = await realIfThere(folder);
   if (found !== undefined) return found;
-  // From the root on, because most of a long path is missing, and looking up each of its parts takes seconds.
+  // Starts at the root and stops at the first missing part: to look up every part of a long path takes seconds.
   const steps = folder.split(path.sep);
   let real = path.parse(folder).root;
   for (let at = 1; at < steps.length; at++) {

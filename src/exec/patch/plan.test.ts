@@ -191,7 +191,7 @@ describe("a patch that does not fit the disk is refused", () => {
     ["a file without an end", ["*** Update File: endless", ...UPDATE], `Failed to read file to update <WS>/endless: ${KERNEL}`],
     ["a sparse file", ["*** Update File: sparse", ...UPDATE], "Failed to read file to update <WS>/sparse: it is larger than 8 MiB"],
     [
-      "large files, each of which would do",
+      "large files, each of which alone would be accepted",
       ["*** Delete File: large1", "*** Delete File: large2", "*** Delete File: large3"],
       "the files of this patch are too large together. Send several smaller patches.",
     ],

@@ -179,7 +179,7 @@ function assertRunnable({ argv, cwd }: ConfinedCommand, seen: string | undefined
   if (!found?.isDirectory()) throw new WorkingFolderMissing(cwd, { isOther: found !== undefined });
 }
 
-/** Undefined also for links in a circle, a path that is too long, and one without permission to look. */
+/** Also undefined for circular links, for a path that is too long, and for a path without permission to look. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false });

@@ -78,7 +78,7 @@ it("a working folder that a caller's commands may not see counts as missing, whe
   const seen = (cwd: string) => folderSeenFor({ ...usual, policy: { type: "read-only" }, caller }, cwd);
   expect(["in", "no"].map((name) => seen(join(others, name)))).toEqual([undefined, undefined]);
   expect(seen(join(workspace, "to-in"))).toBeUndefined();
-  // A link to a missing folder is not resolved. Whoever looks there finds nothing.
+  // A link to a missing folder is not resolved. A look-up there finds nothing.
   expect(seen(join(workspace, "to-no"))).toBe(join(workspace, "to-no"));
   expect([workspace, join(workspace, "in"), "/usr"].map(seen)).toEqual([workspace, join(workspace, "in"), "/usr"]);
   expect(["/tmp", "/tmp/in", "/tmp/to-in"].map(seen)).toEqual([tmp, join(tmp, "in"), undefined]);

@@ -244,7 +244,7 @@ export class Placeholders {
     if (this.#spares.length >= MOST_SPARES) return withdrawClaim(claim);
     const spare = path.join(path.dirname(claim), claimName("spare", `${this.#suffix}-${this.#claimed++}`));
     try {
-      // Before the file gets the name of a spare: a server that finds a readable note may remove the placeholder that it names.
+      // First the note becomes unreadable, then the file gets its new name: a server that finds a readable note may remove the placeholder.
       const bytes = spoilNote(claim);
       renameSync(claim, spare);
       this.#spares.push({ file: spare, bytes });

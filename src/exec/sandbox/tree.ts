@@ -11,7 +11,7 @@ import { isInRepository, setAside, WatchedName } from "./watchedNames.js";
 /** Mounts need existing targets. */
 export interface MountedConfinement extends Confinement {
   readonly placeholders: Placeholders;
-  /** Whoever runs the command calls `Sandbox.tidyUp` after its end. */
+  /** The code that runs the command calls `Sandbox.tidyUp` after its end. */
   readonly tidiedLater?: boolean | undefined;
   /** The size limit of /dev/shm. Undefined: the system's default, which is half of the memory. */
   readonly sharedMemoryBytes?: number | undefined;

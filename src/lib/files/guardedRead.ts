@@ -46,7 +46,7 @@ export async function readEntry(entry: string, limit: ReadLimit): Promise<ReadFi
 
 const LONGEST_CHAIN = 40;
 
-/** The real path; for a missing file, the real path it would have. So the kind of refusal does not reveal whether a hidden file exists. */
+/** The real path; for a missing file, the path it would have. So a hidden file is refused in the same way, whether it exists or not. */
 async function whereItLeads(file: string): Promise<string> {
   if (file.length > LONGEST_PATH) throw pathTooLong();
   try {
@@ -54,7 +54,7 @@ async function whereItLeads(file: string): Promise<string> {
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  // From the root on: most of a long path is missing.
+  // Starts at the root and stops at the first missing part: to look up every part of a long path takes seconds.
   let { root: real } = path.parse(file);
   let steps = stepsOf(file);
   for (let links = 0; steps.length > 0; ) {

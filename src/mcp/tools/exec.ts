@@ -46,7 +46,7 @@ function shortened({ stdout, stderr }: Streams, room: number): Streams {
 
 function asInTerminal({ exitCode, stdout, stderr }: OneOffResult): string {
   const output = [stdout, stderr].map((stream) => stream.trimEnd()).filter((stream) => stream !== "");
-  const why = exitCode === TIMED_OUT ? ": its time was up" : "";
+  const why = exitCode === TIMED_OUT ? ": it timed out" : "";
   if (exitCode !== 0 || output.length === 0) output.push(`(exit code ${exitCode}${why})`);
   return output.join("\n");
 }

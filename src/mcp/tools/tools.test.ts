@@ -153,7 +153,7 @@ describe("a command", () => {
   it.for([
     [{ exitCode: 0, stdout: "fine\n", stderr: "" }, "fine"],
     [{ exitCode: 0, stdout: "", stderr: "" }, "(exit code 0)"],
-    [{ exitCode: 124, stdout: "", stderr: "" }, "(exit code 124: its time was up)"],
+    [{ exitCode: 124, stdout: "", stderr: "" }, "(exit code 124: it timed out)"],
   ] as const)("%j reads %j", async ([result, text]) => {
     await using stage = new OwnToolsStage();
     stage.services.result = result;

@@ -39,7 +39,7 @@ function textsFor(
 describe("remedies", () => {
   const FOUND_BY =
     "`codex-threads` lists the threads that you can continue (`archived: true`: the archived ones); `codex` begins a new one. " +
-    "Over HTTP, a thread of another session of yours is free a minute after its client has left.";
+    "Over HTTP, a thread that another of your sessions has used is available one minute after the client of that session has left.";
 
   it("follow an error in the text and in the structured part, but not in the recorded style", () => {
     const draft = failureOn(THREAD, new ThreadNotFound(THREAD));

@@ -70,7 +70,7 @@ export function failureOn(threadId: ThreadId, error: AppError): DraftResult {
 const ADVICE: Readonly<Record<string, string>> = {
   thread_not_found:
     "`codex-threads` lists the threads that you can continue (`archived: true`: the archived ones); `codex` begins a new one. " +
-    "Over HTTP, a thread of another session of yours is free a minute after its client has left.",
+    "Over HTTP, a thread that another of your sessions has used is available one minute after the client of that session has left.",
   thread_in_use: "`codex-wait` returns its answer, `codex-manage` with `stop` ends it.",
   nothing_to_steer: "That is `codex-reply`.",
   nothing_to_stop: "`codex-wait` returns its last answer, `codex-reply` goes on.",

@@ -148,7 +148,7 @@ it("findings have paths like those of files, up to a limit", () => {
 it("files that could not be determined are unknown, not an empty list", () => {
   const turn = { ...TURN, receipt: { ...BUSY, files: undefined } };
   expect(reportFields(turn)["files"]).toBe("unknown");
-  expect(reportText(turn)).toContain("files changed: unknown (looking took too long)");
+  expect(reportText(turn)).toContain("files changed: unknown (the comparison took too long)");
 });
 
 it("files that commands may have changed are unknown where only the agent's patches are known", () => {

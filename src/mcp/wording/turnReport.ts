@@ -109,7 +109,8 @@ export function reportText(turn: ReportedTurn): string {
 function fileLines(receipt: TurnReceipt): string[] {
   const { commands, inForce } = receipt;
   const files = knownFiles(receipt);
-  if (!files) return [`files changed: unknown (${receipt.files ? "only the agent's own patches are known" : "looking took too long"})`];
+  if (!files)
+    return [`files changed: unknown (${receipt.files ? "only the agent's own patches are known" : "the comparison took too long"})`];
   const { list, from } = files;
   if (list.length === 0)
     return commands.run + commands.stillRunning > 0 ? [`files changed: none${from === "git" ? " that git sees" : SEEN_BY[from]}`] : [];

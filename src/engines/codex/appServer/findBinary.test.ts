@@ -85,7 +85,7 @@ describe("a Codex that commands can write", () => {
     const planted = put("ws/codex", ELF_X64);
     const search = { env: { PATH: path.join(folder, "ws") }, writable: places() };
     expect(findCodex(search)).toBe(undefined);
-    expect(() => codexProgram(search, LINUX)).toThrow(`${planted} was passed over, because commands of threads may write it`);
+    expect(() => codexProgram(search, LINUX)).toThrow(`${planted} was skipped, because commands of threads may write the file`);
   });
 
   it("is not started through a launcher that they cannot write", () => {

@@ -27,7 +27,7 @@ export function codexProgram(search: CodexSearch, machine: Machine = process): s
 function requireTrusted(program: string, { path: launcher, namedBy }: FoundCodex, search: CodexSearch): string {
   if (namedBy !== "PATH" || programsOf(search).trusts(program)) return program;
   throw new CodexUnusable(
-    `${launcher} leads to ${program}, which commands of threads may write. Name it with --codex-bin if it is to be used, or use --engine native.`,
+    `${launcher} leads to ${program}, which commands of threads may write. To use it, name it with --codex-bin; otherwise use --engine native.`,
   );
 }
 

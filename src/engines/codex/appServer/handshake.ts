@@ -93,7 +93,7 @@ export function hidesSecrets(version: string, platform: string = process.platfor
 export function cannotHide(version: string, program: string): string {
   return (
     `The Codex CLI at ${program}, version ${version}, cannot hide tokens, its login and the threads of other callers from commands, and more than one principal may call this server. ` +
-    "Update it (npm install -g @openai/codex), let a single token in, or use --engine native."
+    "Update it (npm install -g @openai/codex), accept only one token, or use --engine native."
   );
 }
 

@@ -33,10 +33,7 @@ export function findCodex(search: CodexSearch): FoundCodex | undefined {
 export function passedOver(search: CodexSearch): string | undefined {
   if (findCodex(search)) return undefined;
   const [file] = programsOf(search).distrusted(NAME);
-  return (
-    file &&
-    `${file} was passed over, because commands of threads may write it or what it leads to; name it with --codex-bin if it is to be used.`
-  );
+  return file && `${file} was skipped, because commands of threads may write the file or its target. To use it, name it with --codex-bin.`;
 }
 
 export function programsOf({ env, writable = new WritablePlaces([]) }: CodexSearch): OutsidePrograms {

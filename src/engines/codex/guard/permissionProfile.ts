@@ -63,7 +63,7 @@ function requireHomeOutside(open: readonly string[], codexHome: string): void {
   const folder = open.find((place) => isInside(codexHome, place));
   if (folder === undefined) return;
   throw new CodexRefused(
-    `${folder} cannot be opened to callers by this Codex: it holds CODEX_HOME (${codexHome}), which has to stay hidden. ` +
+    `${folder} cannot be opened to callers by this Codex: it holds CODEX_HOME (${codexHome}), which must stay hidden. ` +
       "Choose a folder below it, start the server with a CODEX_HOME elsewhere, or use --engine native.",
   );
 }

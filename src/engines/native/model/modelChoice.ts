@@ -68,7 +68,7 @@ function chosenFrom(listing: ModelListing | undefined, { model, modelIsOurs }: T
 function replaced(settings: ThreadSettings, { name, efforts }: ListedModel): ChosenModel {
   if (name === settings.model) return { settings };
   const other = withOfferedEffort({ ...settings, model: name }, efforts);
-  // Under `latest`, the newest model is what was requested.
+  // With `latest`, the caller requested the newest model, so there is nothing to report.
   if (settings.modelIsOurs === "latest") return { settings: other };
   const effort = other.reasoningEffort === settings.reasoningEffort ? "" : `, with the effort \`${other.reasoningEffort}\``;
   const notice = `Model \`${name}\` was used${effort}: provider \`${settings.provider.id}\` does not offer \`${settings.model}\`. Name a model to choose another.`;

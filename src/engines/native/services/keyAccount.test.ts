@@ -145,7 +145,7 @@ describe("a logout", () => {
     using opened = open({ authJson: { OPENAI_API_KEY: KEY, tokens: TOKENS } });
     await opened.account.logout();
     expect(opened.authJson()).toEqual({ OPENAI_API_KEY: null, tokens: TOKENS });
-    await expect(opened.account.logout()).rejects.toThrow(/belongs to the Codex CLI and was left alone/);
+    await expect(opened.account.logout()).rejects.toThrow(/belongs to the Codex CLI and was not removed/);
     expect(opened.authJson()).toEqual({ OPENAI_API_KEY: null, tokens: TOKENS });
   });
 

@@ -45,13 +45,13 @@ export function keyAccount(provider: () => ModelProvider, sources: CredentialSou
 
     async loginWithDeviceCode() {
       throw new LoginNotPossible(
-        "A login with a device code is one of the Codex CLI: start this server with --engine codex, or run `codex login`. This engine needs an API key.",
+        "Only the Codex CLI can log in with a device code: start this server with --engine codex, or run `codex login`. This engine needs an API key.",
       );
     },
 
     async loginWithBrowser() {
       throw new LoginNotPossible(
-        "A login with ChatGPT is one of the Codex CLI: start this server with --engine codex, or run `codex login`. This engine needs an API key.",
+        "Only the Codex CLI can log in with ChatGPT: start this server with --engine codex, or run `codex login`. This engine needs an API key.",
       );
     },
 
@@ -76,7 +76,7 @@ export function keyAccount(provider: () => ModelProvider, sources: CredentialSou
       if (apiKey !== undefined) return dropApiKey(codexHome);
       if (hasChatGptTokens)
         throw new LoginNotPossible(
-          "auth.json holds a ChatGPT login, which belongs to the Codex CLI and was left alone. End it with `codex logout`.",
+          "auth.json holds a ChatGPT login, which belongs to the Codex CLI and was not removed. End it with `codex logout`.",
         );
       const state = stateOf(provider(), sources);
       if (state.kind === "apiKey")

@@ -78,7 +78,7 @@ export function assessCommand(command: ProposedCommand): CommandVerdict {
 }
 
 const UNCLEAR =
-  "rules forbid or ask about some commands, and a part of this one cannot be read, or is a text that another program may run, so that it could be one of them";
+  "rules forbid some commands or require a question about them, and this command may contain one of them: a part of it cannot be read, or is a text that another program may run";
 
 /** The refusal of a command that the user's rules forbid, or may forbid because it cannot be read fully; undefined when none does. */
 export function forbiddenRefusal(command: ExaminedCommand): string | undefined {

@@ -58,7 +58,7 @@ describe.skipIf(process.platform !== "linux")("a connection of this machine", ()
     const { server } = await startOwned({ allowUnauthenticated: true });
     expect(await asked(server.port, { uid: NOBODY })).toEqual([200, LOCAL]);
     expect(server.reports).toEqual([
-      "every user of this machine, and whatever forwards requests to it, may use the agent: no token is asked for",
+      "every user of this machine, and every program that forwards requests to it, may use the agent without a token",
     ]);
   });
 

@@ -132,7 +132,7 @@ interface Place {
   readonly path: string;
   readonly name: string;
   readonly known: HeadEntry | undefined;
-  /** Only the position where a search for certain threads has come to. */
+  /** There is no thread to show: the place only tells how far a search for certain threads has come. */
   readonly isPassed?: true;
 }
 
@@ -151,7 +151,7 @@ interface PackSearch extends PlaceSearch {
   readonly rows: readonly ChunkRow[];
 }
 
-/** From the names that exist now; the index still covers unchanged files. */
+/** Reads the names that exist now. The index is still used for files that have not changed. */
 async function* placesInFolder(
   folder: ShelfFolder,
   { pack, after: position, filter, effort }: PlaceSearch & { readonly pack: PackReader | undefined },
