@@ -26,11 +26,6 @@ export function turnIdOf(text: string): TurnId {
   return text as TurnId;
 }
 
-/** Takes text that was already checked to be a UUID. */
-export function turnKeyOf(uuid: string): TurnKey {
-  return uuid as TurnKey;
-}
-
 /** The creation time in a version 7 UUID, in milliseconds; undefined for other versions. */
 export function timeOfUuid(uuid: string): number | undefined {
   return uuid[14] === "7" ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : undefined;

@@ -1,4 +1,4 @@
-import { type ThreadId, type TurnKey, threadIdOf, turnKeyOf } from "../lib/ids.js";
+import type { ThreadId, TurnKey } from "../lib/ids.js";
 
 /** One event in a log. Sequence numbers increase; numbers of events that a later one replaced are missing. */
 export interface Entry<T> {
@@ -43,27 +43,4 @@ export interface EventLogs<T> {
    * numbers.
    */
   find(turn: TurnAddress): Promise<LogReader<T> | undefined>;
-}
-
-/**
- * Identifies one event, on every node and permanently. As a cursor it means: everything up to this event was received; 0 is before the
- * first.
- */
-export interface EventId extends TurnAddress {
-  readonly seq: number;
-}
-
-/** `<thread>.<turn>.<number>`: valid unescaped in a URL, a header and an `id:` line. */
-export function formatEventId({ threadId, turn, seq }: EventId): string {
-  return `${threadId}.${turn}.${seq}`;
-}
-
-const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
-const EVENT_ID = new RegExp(`^(${UUID})\\.(${UUID})\\.(0|[1-9]\\d{0,14})$`);
-
-/** Undefined for invalid text. */
-export function parseEventId(text: string): EventId | undefined {
-  const [, threadId, turn, seq] = EVENT_ID.exec(text) ?? [];
-  if (threadId === undefined || turn === undefined) return undefined;
-  return { threadId: threadIdOf(threadId), turn: turnKeyOf(turn), seq: Number(seq) };
 }

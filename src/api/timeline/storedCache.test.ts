@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { newThreadId, type TurnKey, turnKeyOf } from "../../lib/ids.js";
+import { newThreadId, newTurnKey, type TurnKey } from "../../lib/ids.js";
 import type { StoredMoment, StoredStory } from "../../threads/store.js";
 import { StoredCache } from "./storedCache.js";
 
@@ -76,7 +76,7 @@ it("reading the record of a running turn takes at most a tenth of the time; it i
     now += 100;
   };
   const [cache, id] = [new StoredCache({ now: () => now }), newThreadId()];
-  const [one, other] = [turnKeyOf("one"), turnKeyOf("other")];
+  const [one, other] = [newTurnKey(), newTurnKey()];
   const shown = async (version: string, turn: TurnKey | undefined) =>
     (await cache.read(id, story(version, { isRead }), { ...READING, turn })).preview;
   // The first reading did not contain the start of the turn.
