@@ -3,7 +3,6 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ElicitRequestSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { callersInside } from "../src/agent/caller.js";
-import { memoryWires } from "../src/jsonrpc/memoryWire.js";
 import type { Wire } from "../src/jsonrpc/wire.js";
 import { Session } from "../src/mcp/sessions/session.js";
 import { toolsOf } from "../src/mcp/tools/sets.js";
@@ -12,6 +11,7 @@ import { Tools } from "../src/mcp/tools/tools.js";
 import type { Engine, EngineThread, TurnContext } from "../src/threads/engine.js";
 import type { ThreadEvent } from "../src/threads/events.js";
 import { answer, beginning } from "./support/memory/memoryThreads.js";
+import { memoryWires } from "./support/memory/memoryWires.js";
 import { OwnToolsStage } from "./support/memory/ownToolsStage.js";
 import { valueAt } from "./support/scenarios/scenario.js";
 

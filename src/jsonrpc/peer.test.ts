@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { memoryWires } from "../../test/support/memory/memoryWires.js";
 import { type Deferred, deferred } from "../lib/promises.js";
 import { RPC, RpcError } from "./errors.js";
-import { memoryWires } from "./memoryWire.js";
 import type { RequestId } from "./message.js";
 import { type IncomingRequest, JsonRpcPeer } from "./peer.js";
 import type { Frame, Wire } from "./wire.js";

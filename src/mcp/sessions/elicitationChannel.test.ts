@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryWires } from "../../../test/support/memory/memoryWires.js";
 import { OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
 import type { Agent } from "../../agent/agent.js";
 import { type ApprovalDesk, MemoryApprovalDesk } from "../../approvals/desk.js";
 import type { ApprovalFallback } from "../../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
-import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Wire } from "../../jsonrpc/wire.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";

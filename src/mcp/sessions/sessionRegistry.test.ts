@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { memoryWires } from "../../../test/support/memory/memoryWires.js";
 import type { Principal, SessionId } from "../../agent/caller.js";
 import { callersInside } from "../../agent/caller.js";
-import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { deferred } from "../../lib/promises.js";
 import { Tools } from "../tools/tools.js";
 import { Session } from "./session.js";

@@ -1,5 +1,4 @@
 import { callersInside } from "../../../src/agent/caller.js";
-import { memoryWires } from "../../../src/jsonrpc/memoryWire.js";
 import type { RequestId } from "../../../src/jsonrpc/message.js";
 import type { Wire } from "../../../src/jsonrpc/wire.js";
 import { Session, type SessionParts } from "../../../src/mcp/sessions/session.js";
@@ -8,6 +7,7 @@ import type { ToolSetName } from "../../../src/mcp/tools/tool.js";
 import { type OpenedAgent, Tools, type ToolsParts } from "../../../src/mcp/tools/tools.js";
 import { isRecord, valueAt } from "../scenarios/scenario.js";
 import { MemoryAgent } from "./memoryAgent.js";
+import { memoryWires } from "./memoryWires.js";
 
 export type Received = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { memoryWires } from "../../../../test/support/memory/memoryWires.js";
 import { callersInside, type Principal } from "../../../agent/caller.js";
-import { memoryWires } from "../../../jsonrpc/memoryWire.js";
 import { Session } from "../../sessions/session.js";
 import { SessionRegistry } from "../../sessions/sessionRegistry.js";
 import { Tools } from "../../tools/tools.js";

@@ -1,5 +1,5 @@
-import { deferred } from "../lib/promises.js";
-import type { Frame, Wire } from "./wire.js";
+import type { Frame, Wire } from "../../../src/jsonrpc/wire.js";
+import { deferred } from "../../../src/lib/promises.js";
 
 /** Two wires joined in memory: what one sends, the other receives. */
 export function memoryWires(): [Wire, Wire] {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { memoryWires } from "./memoryWire.js";
-import type { Wire } from "./wire.js";
+import type { Wire } from "../../../src/jsonrpc/wire.js";
+import { memoryWires } from "./memoryWires.js";
 
 async function readAll(wire: Wire): Promise<unknown[]> {
   const frames: unknown[] = [];
