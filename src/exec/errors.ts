@@ -62,3 +62,11 @@ export class SandboxFailed extends AppError {
 export class RootRefused extends AppError {
   readonly code = "sandbox_root_refused";
 }
+
+/** Nothing was run: something moved, replaced or removed a folder between the preparation of the sandbox and its start. */
+export class PlaceMoved extends AppError {
+  readonly code = "sandbox_place_moved";
+  constructor() {
+    super("The command was not run: something moved or replaced a folder while the sandbox was set up. Try again.");
+  }
+}

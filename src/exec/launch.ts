@@ -12,6 +12,8 @@ export interface Launch {
   readonly containment: Containment;
   /** Present when the program is a sandbox around the command, not the command itself. */
   readonly sandbox?: SandboxReport;
+  /** Prepares the same sandbox once more, because it could not be set up: something moved a folder meanwhile. */
+  readonly again?: () => Launch;
   /** Watches the running command until `release`; `stop` ends it and adds the reason to its output. */
   readonly supervise?: (tree: ProcessTree, stop: (why: string) => void) => void;
   /** Undoes the preparations once no process of the command is left; a second call does nothing. Returns messages for the user. */

@@ -1,4 +1,5 @@
 import { deferred, valueWithin } from "../lib/promises.js";
+import { PlaceMoved } from "./errors.js";
 import { endAtOnce, endStragglers, endWithUs, killTree } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { aggregate, HeadAndTail } from "./output.js";
@@ -48,12 +49,26 @@ const FIRST_SIGNAL_CODE = 128;
 /** A background child may hold the output open indefinitely. */
 const DRAIN_MS = 2_000;
 
+/** Servers with different homes remove each other's placeholders in folders that they share, such as /tmp. */
+const MOST_TRIES = 10;
+
 export function runCommand(launch: Launch, options: RunOptions = {}): RunningCommand {
   const stopping = new AbortController();
   const signal = options.signal ? AbortSignal.any([stopping.signal, options.signal]) : stopping.signal;
-  const started = startProgram(launch, { stdin: options.stdin ?? "none", signal });
+  const start = (how: Launch) => startProgram(how, { stdin: options.stdin ?? "none", signal });
+  let started = start(launch);
+  const follow = async (how: Launch, tries: number): Promise<CommandResult> => {
+    try {
+      return await followToTheEnd(started, how, { ...options, signal });
+    } catch (error) {
+      if (!(error instanceof PlaceMoved) || !how.again || tries >= MOST_TRIES) throw error;
+      const next = how.again();
+      started = start(next);
+      return follow(next, tries + 1);
+    }
+  };
   return {
-    result: followToTheEnd(started, launch, { ...options, signal }),
+    result: follow(launch, 1),
     write: async (chars) => writeTo(await started, chars),
     stop: () => stopping.abort(),
   };

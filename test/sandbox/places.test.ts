@@ -154,6 +154,44 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     await expect(play("true", { workRoots: [path.join(home, "elsewhere")] })).rejects.toThrow(RootRefused);
   });
 
+  it.each([
+    ["has files", () => file("the user's", "work/.agents/notes")],
+    ["is empty", () => folder("work/.agents")],
+    ["does not exist", () => undefined],
+  ])("a protected name that %s and becomes a link while the sandbox is set up does not lead to what is hidden", async (_, make) => {
+    const codexHome = folder("codex-home");
+    file(SECRET, "codex-home/auth.json");
+    make();
+    const sandbox = await openSandbox({ env: process.env, writable: new WritablePlaces([]), hidden: [{ folder: codexHome }] });
+    const script = `cat .agents/auth.json ${codexHome}/auth.json; echo ran`;
+    const place = { policy: NOTHING_ELSE, workspace, cwd: workspace, env: { PATH: process.env["PATH"] ?? "" } };
+    try {
+      const launch = sandbox.wrap(["bash", "-c", script], place);
+      renameSync(path.join(workspace, ".agents"), path.join(workspace, "aside"));
+      // A relative link leads to the mask's place too, over which the folder behind it was mounted.
+      symlinkSync("../codex-home", path.join(workspace, ".agents"));
+      const outcome = runCommand(launch, { timeoutMs: 20_000 }).result.then(({ stdout }) => stdout, String);
+      expect(await outcome).not.toContain(SECRET);
+    } finally {
+      sandbox.close();
+    }
+  });
+
+  it("a protected folder that something removes while the sandbox is set up is protected all the same", async () => {
+    const sandbox = await openSandbox({ env: process.env, writable: new WritablePlaces([]) });
+    const place = { policy: NOTHING_ELSE, workspace, cwd: workspace, env: { PATH: process.env["PATH"] ?? "" } };
+    try {
+      // As a server with another home does with its placeholder.
+      const foreign = folder("work/.agents");
+      const launch = sandbox.wrap(["bash", "-c", "mkdir -p .agents/x || echo kept"], place);
+      rmSync(foreign, { recursive: true });
+      expect((await runCommand(launch, { timeoutMs: 20_000 }).result).stdout).toBe("kept\n");
+    } finally {
+      sandbox.close();
+    }
+    expect(existsSync(path.join(workspace, ".agents"))).toBe(false);
+  });
+
   it("the server's own folder is never the workspace", async () => {
     await expect(play("true", { hidden: [{ folder: workspace }] })).rejects.toThrow(RootRefused);
     await expect(play("true", { workspace: "/usr/bin" })).rejects.toThrow(RootRefused);

@@ -85,6 +85,19 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
         throw new SandboxUnavailable(probed.reason);
     }
   };
+  const wrap: Sandbox["wrap"] = (argv, wrapOptions) => {
+    assertRunnable(
+      { ...wrapOptions, argv },
+      folderSeenFor({ hidden, ownPrograms, guarded: [], serverEnv, ...wrapOptions }, wrapOptions.cwd),
+    );
+    const { policy, unlimited = false } = wrapOptions;
+    const command = { ...wrapOptions, argv: unlimited ? argv : withResourceLimits(argv, limits) };
+    const isFree = policy.type === "danger-full-access";
+    // The command may want to create the very file that a placeholder stands for.
+    if (isFree) placeholders.endUnused();
+    const launch = isFree ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
+    return { ...(unlimited ? launch : withProcessLimit(launch, limits)), again: () => wrap(argv, wrapOptions) };
+  };
   return {
     backend: probed.backend,
     detail: detailOf(probed),
@@ -96,19 +109,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       if (open.size > 0) endAllAtOnce();
       tidyUp();
     },
-    wrap(argv, wrapOptions) {
-      assertRunnable(
-        { ...wrapOptions, argv },
-        folderSeenFor({ hidden, ownPrograms, guarded: [], serverEnv, ...wrapOptions }, wrapOptions.cwd),
-      );
-      const { policy, unlimited = false } = wrapOptions;
-      const command = { ...wrapOptions, argv: unlimited ? argv : withResourceLimits(argv, limits) };
-      const isFree = policy.type === "danger-full-access";
-      // The command may want to create the very file that a placeholder stands for.
-      if (isFree) placeholders.endUnused();
-      const launch = isFree ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
-      return unlimited ? launch : withProcessLimit(launch, limits);
-    },
+    wrap,
   };
 }
 

@@ -1,5 +1,5 @@
 import { COMMAND_MARK, markEntry, newCommandMark } from "../commandMark.js";
-import { ProgramNotStarted, SandboxFailed } from "../errors.js";
+import { PlaceMoved, ProgramNotStarted, SandboxFailed } from "../errors.js";
 import type { Descriptor, Launch, SandboxReport } from "../launch.js";
 import { MARK_VARIABLE } from "../nesting/turnMark.js";
 import type { ConfinedCommand } from "./fileView.js";
@@ -108,6 +108,8 @@ function optionBytes(options: readonly string[]): Descriptor {
 }
 
 const NOT_EXECUTED = "execvp ";
+/** A folder or file that is held open was removed or replaced before it was mounted. */
+const MOVED_MEANWHILE = /^(?:Can't find source path \/proc\/self\/fd\/|Race condition binding )/;
 
 const REPORT: SandboxReport = {
   readStatus: (report) => ({
@@ -119,6 +121,7 @@ const REPORT: SandboxReport = {
     const at = complaint.lastIndexOf(": ");
     if (complaint.startsWith(NOT_EXECUTED) && at > NOT_EXECUTED.length)
       return new ProgramNotStarted(complaint.slice(NOT_EXECUTED.length, at), complaint.slice(at + 2));
+    if (MOVED_MEANWHILE.test(complaint)) return new PlaceMoved();
     return new SandboxFailed(complaint || "bubblewrap ended without an error message");
   },
 };

@@ -67,9 +67,11 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     return true;
   };
   const number = (index: number) => String(firstDescriptor + index);
+  // By descriptor: a link that another command puts there meanwhile could lead into a hidden folder, and would be mounted over its mask.
+  const readOnly = (file: string) => held.openIfReal(file, (index) => ["--ro-bind-fd", number(index), file]);
   const protect = (file: string) => {
     const folder = held.find(path.dirname(file));
-    if (folder === undefined) return isThere(file) ? ["--ro-bind", file, file] : [];
+    if (folder === undefined) return readOnly(file);
     const place = { folder, name: path.basename(file) };
     // A `.git` folder would hide the surrounding repository from programs that only look for the name.
     if (place.name === ".git" && identityOf(place) === undefined && isInRepository(path.dirname(file)) && watchInstead(place)) return [];
@@ -86,7 +88,10 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     }
     // It may be the placeholder of a server with another CODEX_HOME, which may remove it at any time, even before it is mounted.
     const isWatched = !placeholder && isEmptyFolder(place) && watchInstead(place, identity);
-    return [isWatched ? "--ro-bind-try" : "--ro-bind", file, file];
+    const flags = readOnly(file);
+    if (flags.length === 0 && !isWatched)
+      throw new RootRefused(`The command was not run: ${file} could not be protected, because something replaces it. Try again.`);
+    return flags;
   };
   const flagsOf = (mount: Mount): string[] => {
     switch (mount.access) {
@@ -95,7 +100,7 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
       case "protected":
         return protect(mount.path);
       case "shown":
-        return held.openIfReal(mount.path, (index) => ["--ro-bind-fd", number(index), mount.path]);
+        return readOnly(mount.path);
       case "hidden":
         if (caller && mount.path === "/tmp") return ["--bind-fd", number(held.openFolder(caller.tmp())), "/tmp"];
         return ["--perms", mount.hasMountsBelow ? "0755" : "0000", "--tmpfs", mount.path];
@@ -155,36 +160,38 @@ function opensTmp(policy: SandboxPolicy): boolean {
 
 /** Folders and files held open by descriptor, so that a link swapped in before the mount does not change what is mounted. */
 class HeldPaths {
-  readonly #byPath = new Map<string, number>();
+  readonly #descriptors: number[] = [];
+  readonly #folders = new Map<string, number>();
 
-  get descriptors(): number[] {
-    return [...this.#byPath.values()];
+  get descriptors(): readonly number[] {
+    return this.#descriptors;
   }
 
+  /** The descriptor of a folder that was opened with `openFolder`. */
   find(folder: string): number | undefined {
-    return this.#byPath.get(folder);
+    return this.#folders.get(folder);
   }
 
   /** Returns the descriptor's index. */
   openFolder(folder: string): number {
-    return this.#hold(folder, openFolder(folder));
+    const fd = openFolder(folder);
+    this.#folders.set(folder, fd);
+    return this.#hold(fd);
   }
 
   /** A path that is gone or has become a link needs no mount: nothing relies on it any more. */
   openIfReal(file: string, mount: (index: number) => string[]): string[] {
     const fd = openReal(file);
-    return fd === undefined ? [] : mount(this.#hold(file, fd));
+    return fd === undefined ? [] : mount(this.#hold(fd));
   }
 
   close(): void {
-    for (const fd of this.#byPath.values()) closeSync(fd);
-    this.#byPath.clear();
+    for (const fd of this.#descriptors.splice(0)) closeSync(fd);
+    this.#folders.clear();
   }
 
-  #hold(file: string, fd: number): number {
-    const index = this.#byPath.size;
-    this.#byPath.set(file, fd);
-    return index;
+  #hold(fd: number): number {
+    return this.#descriptors.push(fd) - 1;
   }
 }
 
