@@ -53,7 +53,7 @@ describe.concurrent("a Codex that does not start properly is ended, and refused 
     [
       "ending at once",
       { atStart: "exit" },
-      /Codex 0\.166\.0 at .* did not start\. .*exited with code 3: error: the double was told to exit/,
+      /Codex 0\.166\.0 at .* did not start\. .*exited with code 3: error: the double was told to exit\. Run `codex` in a terminal to see/,
     ],
     ["silent", { atStart: "hang" }, /did not start\. Codex did not answer initialize within 15 s/],
     ["weaker than asked", { sandbox: "dangerFullAccess" }, /sandbox danger-full-access instead of read-only/],

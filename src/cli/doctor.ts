@@ -4,7 +4,7 @@ import { WorkingFolders } from "../agent/grantedSettings.js";
 import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { AppServers } from "../engines/codex/appServer/appServers.js";
-import { homeInTemporaryFolder } from "../engines/codex/appServer/handshake.js";
+import { configurationFault, homeInTemporaryFolder } from "../engines/codex/appServer/handshake.js";
 import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import { retirementOf } from "../engines/native/model/modelTraits.js";
@@ -214,6 +214,9 @@ async function examineCodex({ server, program, version }: RunningCodex, patient:
   const { thread } = patient;
   const unconfined = homeInTemporaryFolder(patient);
   if (unconfined !== undefined) return { verdict: "fails", subject: "codex", text: unconfined };
+  const fault = await configurationFault(server);
+  if (fault !== undefined)
+    return { verdict: "fails", subject: "codex", text: `${program}, version ${version}, can start no thread. ${fault}` };
   const { account } = asFields(await server.request("account/read", {}));
   const kind = asFields(account)["type"];
   if (thread.provider.requiresOpenaiAuth && typeof kind !== "string")

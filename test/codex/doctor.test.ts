@@ -6,6 +6,8 @@ import { MAIN } from "../support/processes/mcpServer.js";
 import { runToEnd } from "../support/processes/runToEnd.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
 
+const PROVIDER = 'model_provider = "mine"\n[model_providers.mine]\nname = "mine"\nbase_url = "http://127.0.0.1:9/v1"\n';
+
 /** Changes in a user's home before `doctor` runs. */
 interface Patient {
   readonly args?: readonly string[];
@@ -51,6 +53,21 @@ describe.each(await publishedVersions())("doctor with Codex $version", { timeout
       { profile: "model = \n", args: ["-p", "deep"] },
       [/^config +error loading config: .*deep\.config\.toml:1:\d+: /],
     ],
+    [
+      "a value that only Codex checks",
+      { config: 'model_verbosity = "extreme"\n' },
+      [/can start no thread\. It does not accept config\.toml in CODEX_HOME: .*`extreme`.*Correct that, or use --engine native\.$/],
+    ],
+    [
+      "such a value beside a provider of config.toml",
+      { config: `model_verbosity = "extreme"\n${PROVIDER}` },
+      [/did not start\. It does not accept config\.toml in CODEX_HOME: .*`extreme`.*Correct that, or use --engine native\.$/],
+    ],
+    [
+      "a profile as Codex had it before 0.134",
+      { config: `profile = "deep"\n${PROVIDER}\n[profiles.deep]\nmodel = "gpt-6-sol"\n` },
+      [/does not accept config\.toml in CODEX_HOME: .*`profile = "deep"`.*deep\.config\.toml/],
+    ],
     ["nobody logged in", { isLoggedIn: false }, [/is not logged in: run `codex login`$/]],
   ])("%s", async (_, patient, expected) => {
     await using stage = await setStage();
@@ -74,6 +91,28 @@ describe("doctor without a Codex that it could use", { timeout: 60_000 }, () => 
     expect(await complaintsOf(stage, {})).toEqual({
       code: 1,
       complaints: ["codex        none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)"],
+    });
+  });
+
+  it.skipIf(process.platform === "win32")("reports that a part of it is missing", async () => {
+    await using stage = await setStage();
+    const program = path.join(stage.root, "codex");
+    const words = [
+      "file:///opt/codex.js:108",
+      "Error: Missing optional dependency of Codex.",
+      "    at codex.js:108:9",
+      "",
+      "Node.js v20.20.2",
+    ];
+    writeFileSync(program, `#!/bin/sh\nprintf '%s\\n' ${words.map((line) => `'${line}'`).join(" ")} >&2\nexit 1\n`);
+    chmodSync(program, 0o755);
+    expect(await complaintsOf(stage, { args: ["--codex-bin", program] })).toEqual({
+      code: 1,
+      complaints: [
+        expect.stringMatching(
+          /did not start\. .*: Error: Missing optional dependency of Codex\. Install it again \(npm install -g @openai\/codex\), or use --engine native\.$/,
+        ),
+      ],
     });
   });
 

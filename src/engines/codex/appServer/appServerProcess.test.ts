@@ -63,6 +63,12 @@ it("secrets are neither in the lines that are passed on nor in the last one", as
   });
 });
 
+it("the last line of a launcher that Node ends is the error that nobody caught", async () => {
+  const trace = ["file:///opt/codex.js:108", "throw new Error(", "^", "", "Error: a program is missing", "    at codex.js:108:9", ""];
+  const { lastLine } = await read(`${[...trace, "Node.js v20.20.2"].join("\n")}\n`);
+  expect(lastLine).toBe(": Error: a program is missing");
+});
+
 it("a program without output has no last line", async () => {
   expect(await read("\n")).toEqual({ lines: [], lastLine: "" });
 });

@@ -13,7 +13,7 @@ import type { Wire } from "../../../jsonrpc/wire.js";
 import { describe } from "../../../lib/errors.js";
 import { deferred, endsWithin } from "../../../lib/promises.js";
 import { Redactor } from "../../../observability/redact.js";
-import { AppServerGone, CodexUnusable } from "./errors.js";
+import { AppServerGone, CodexUnusable, UNCAUGHT_ERROR } from "./errors.js";
 
 interface AppServerProgram {
   readonly program: string;
@@ -165,6 +165,8 @@ const LONGEST_LINE = 2_000;
 /** The limit of reported stderr lines per process. */
 const REPORTED_LINES = 200;
 
+const NODE_VERSION = /^Node\.js v\d/;
+
 interface StderrOptions {
   readonly report: (line: string) => void;
   /** Masks secrets: the last line may become part of an error message. */
@@ -175,6 +177,7 @@ interface StderrOptions {
 export class StderrReader {
   readonly #options: StderrOptions;
   #last = "";
+  #uncaught: string | undefined;
   #reported = 0;
 
   constructor(stream: Readable, options: StderrOptions) {
@@ -196,7 +199,9 @@ export class StderrReader {
   #take(line: string): void {
     const plain = this.#options.mask(stripVTControlCharacters(line).trim());
     if (plain === "") return;
-    this.#last = plain;
+    if (UNCAUGHT_ERROR.test(plain)) this.#uncaught = plain;
+    // After an error that nobody caught, Node prints its own version last.
+    this.#last = NODE_VERSION.test(plain) ? (this.#uncaught ?? plain) : plain;
     if (this.#reported > REPORTED_LINES) return;
     this.#options.report(this.#reported++ < REPORTED_LINES ? `codex: ${plain}` : "codex: further lines of this process are not shown");
   }

@@ -33,6 +33,9 @@ export class CodexRefused extends AppError {
   readonly code = "codex_refused";
 }
 
+/** The line that names the cause where Node ends a program, as Codex's launcher; the place in the code and the stack surround it. */
+export const UNCAUGHT_ERROR = /^\w*Error: .+/m;
+
 /** Turns Codex's error response into a helpful error; any other error is returned unchanged. `deed` completes "Codex did not …". */
 export function codexRefusal(error: unknown, deed: string, remedy?: string): unknown {
   if (!(error instanceof RpcError)) return error;

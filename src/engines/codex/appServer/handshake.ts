@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { RpcError } from "../../../jsonrpc/errors.js";
+import { RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { describe } from "../../../lib/errors.js";
 import { isFields, textOrNothing } from "../../../lib/fields.js";
+import { oneLine } from "../../../lib/oneLine.js";
 import { VERSION } from "../../../lib/version.js";
+import { Redactor } from "../../../observability/redact.js";
 import { isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { AppServer } from "./appServer.js";
-import { CodexUnusable } from "./errors.js";
+import { CodexUnusable, UNCAUGHT_ERROR } from "./errors.js";
 
 /** A start takes 0.1 s, a second on a busy machine. */
 const HANDSHAKE_MS = 15_000;
@@ -72,6 +74,21 @@ async function askMethods(server: AppServer): Promise<ReadonlySet<string> | unde
   }
 }
 
+/** Why Codex could not open any thread: it does not accept config.toml. Undefined if it does, or has no method that tells. */
+export async function configurationFault(server: AppServer): Promise<string | undefined> {
+  try {
+    await server.request("config/read", { includeLayers: false });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    if (error.code !== RPC.internalError) return undefined;
+    const why = oneLine(error.message, LONGEST_FAULT).replace(/\.$/, "");
+    return `It does not accept config.toml in CODEX_HOME: ${why}. Correct that, or use --engine native.`;
+  }
+}
+
+const LONGEST_FAULT = 500;
+
 /** The first version whose app-server behaves as we rely on: complete lists, policies that survive a resume. */
 const OLDEST = [0, 150, 0] as const;
 const PROBE_MS = 10_000;
@@ -134,10 +151,24 @@ export async function askVersion(program: string, env: NodeJS.ProcessEnv): Promi
   try {
     ({ stdout: text } = await promisify(execFile)(program, ["--version"], { env, timeout: PROBE_MS, killSignal: "SIGKILL" }));
   } catch (error) {
-    throw new CodexUnusable(`${program} did not report its version: ${describe(error).split("\n")[0]}`, { cause: error });
+    throw new CodexUnusable(`${program} did not report its version: ${howItFailed(error, env)}. ${INSTALL_AGAIN}`, { cause: error });
   }
   const version = readVersion(text);
   if (version === undefined)
-    throw new CodexUnusable(`${program} is not a Codex CLI: asked for its version, it printed ${JSON.stringify(text.slice(0, 80))}`);
+    throw new CodexUnusable(
+      `${program} is not a Codex CLI: asked for its version, it printed ${JSON.stringify(text.slice(0, 80))}. ${INSTALL_AGAIN}`,
+    );
   return version;
+}
+
+/** The way out for a Codex that is damaged or incomplete. */
+export const INSTALL_AGAIN = "Install it again (npm install -g @openai/codex), or use --engine native.";
+
+const LONGEST_REASON = 300;
+
+function howItFailed(error: unknown, env: NodeJS.ProcessEnv): string {
+  const { stderr, killed } = isFields(error) ? error : {};
+  if (killed === true) return `it did not answer within ${PROBE_MS / 1_000} s`;
+  const [ownWords = describe(error)] = UNCAUGHT_ERROR.exec(textOrNothing(stderr) ?? "") ?? [];
+  return oneLine(Redactor.forEnvironment(env).mask(ownWords.split("\n")[0] ?? ""), LONGEST_REASON).replace(/\.$/, "");
 }

@@ -6,7 +6,15 @@ import { AppServer } from "./appServer.js";
 import { appServerEnvironment, startAppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent, CodexUnusable } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
-import { askVersion, type CodexAbilities, hidesSecrets, requireSupported, shakeHands } from "./handshake.js";
+import {
+  askVersion,
+  type CodexAbilities,
+  configurationFault,
+  hidesSecrets,
+  INSTALL_AGAIN,
+  requireSupported,
+  shakeHands,
+} from "./handshake.js";
 import type { CodexSearch } from "./locate.js";
 
 export interface SupervisorOptions extends CodexSearch {
@@ -131,7 +139,7 @@ export class Supervisor {
     } catch (error) {
       this.#failuresInARow++;
       await server.kill("The Codex process was ended because its start-up failed.");
-      throw await this.#explain(error, program);
+      throw await this.#explain(error, { program, env });
     }
   }
 
@@ -158,14 +166,37 @@ export class Supervisor {
   }
 
   /** A process that exits or does not respond at the start is often too old to know `app-server`. */
-  async #explain(failure: unknown, program: string): Promise<unknown> {
+  async #explain(failure: unknown, { program, env }: CodexProgram): Promise<unknown> {
     if (this.#state === "closed" || !(failure instanceof AppServerGone || failure instanceof AppServerSilent)) return failure;
     const version = await askVersion(program, this.#options.env).catch(() => undefined);
     if (version !== undefined) requireSupported(version, program);
-    return new CodexUnusable(`Codex ${version ?? "of unknown version"} at ${program} did not start. ${failure.message}`, {
-      cause: failure,
-    });
+    const isRefused = version !== undefined && failure instanceof AppServerGone;
+    const fault = isRefused ? await this.#faultWithoutSettings({ program, env }).catch(() => undefined) : undefined;
+    const why = fault ?? `${failure.message} ${version === undefined ? INSTALL_AGAIN : SEE_WHY}`;
+    return new CodexUnusable(`Codex ${version ?? "of unknown version"} at ${program} did not start. ${why}`, { cause: failure });
+  }
+
+  /** A Codex that cannot read config.toml exits because it lacks the provider named on its command line. Without one, it reports the cause. */
+  async #faultWithoutSettings({ program, env }: CodexProgram): Promise<string | undefined> {
+    const options = { ...this.#options, program, env, settings: [], report: () => {} };
+    const server = new AppServer(await startAppServerProcess(options), options.report);
+    this.#server = server;
+    const watching = server.run();
+    try {
+      await shakeHands(server, program);
+      return await configurationFault(server);
+    } finally {
+      await server.close("Codex has told what it cannot read.");
+      await watching;
+    }
   }
 }
+
+interface CodexProgram {
+  readonly program: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const SEE_WHY = "Run `codex` in a terminal to see what it lacks, or use --engine native.";
 
 const SHUTTING_DOWN = new AppServerGone("The server is shutting down.");
