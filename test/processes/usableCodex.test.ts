@@ -11,12 +11,13 @@ import { setStage, stageEnvironment } from "../support/stage.js";
 const folder = mkdtempSync(path.join(homedir(), ".usable-codex-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** An npm package like that of Codex. Its program only prints its version. */
-function packagedCodex(version: string): string {
-  const bin = path.join(folder, version, "bin");
+/** An npm package like that of Codex. Its program only prints its version, or fails because a part of it is missing. */
+function packagedCodex({ version, lacksProgram }: Start): string {
+  const bin = path.join(folder, lacksProgram ? "incomplete" : version, "bin");
   mkdirSync(bin, { recursive: true });
-  writeFileSync(path.join(folder, version, "package.json"), JSON.stringify({ name: "@openai/codex", version }));
-  writeFileSync(path.join(bin, "codex"), `#!/bin/sh\necho codex-cli ${version}\n`);
+  writeFileSync(path.join(bin, "..", "package.json"), JSON.stringify({ name: "@openai/codex", version }));
+  const script = lacksProgram ? "echo 'Error: Missing optional dependency' >&2; exit 1" : `echo codex-cli ${version}`;
+  writeFileSync(path.join(bin, "codex"), `#!/bin/sh\n${script}\n`);
   chmodSync(path.join(bin, "codex"), 0o755);
   return bin;
 }
@@ -29,13 +30,16 @@ interface Start {
   readonly config?: string;
   /** CODEX_HOME is inside a temporary folder. */
   readonly homeIsTemporary?: true;
+  /** The package for this platform was not installed. */
+  readonly lacksProgram?: true;
 }
 
-async function startWith({ version, args = [], key, auth, config = "", homeIsTemporary }: Start): Promise<McpServer> {
+async function startWith(start: Start): Promise<McpServer> {
+  const { args = [], key, auth, config = "", homeIsTemporary } = start;
   const stage = await setStage();
   if (auth !== undefined) writeFileSync(path.join(stage.codexHome, "auth.json"), auth);
   const env = {
-    PATH: `${packagedCodex(version)}:${process.env["PATH"]}`,
+    PATH: `${packagedCodex(start)}:${process.env["PATH"]}`,
     ...(key === undefined ? {} : { OPENAI_API_KEY: key }),
     ...(homeIsTemporary ? { TMPDIR: stage.root } : {}),
   };
@@ -61,6 +65,12 @@ describe("an engine that was not chosen", () => {
       { version: "0.92.0", key: "k" },
       "native",
       /engine native is used instead of codex\. .*version 0\.92\.0.*npm install -g @openai\/codex/,
+    ],
+    [
+      "is native where the launcher of Codex lacks its program",
+      { version: "0.166.0", auth: '{"tokens":{}}', key: "k", lacksProgram: true },
+      "native",
+      /did not report its version: Error: Missing optional dependency\. Install it again \(npm install -g @openai\/codex\)/,
     ],
     [
       "is native where Codex is not logged in and a key is there",
@@ -92,7 +102,7 @@ it("doctor says why the engine is another one", async () => {
   await using stage = await setStage();
   const env = {
     ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}),
-    PATH: `${packagedCodex("0.92.0")}:${process.env["PATH"]}`,
+    PATH: `${packagedCodex({ version: "0.92.0" })}:${process.env["PATH"]}`,
     OPENAI_API_KEY: "k",
   };
   const { stdout } = await runToEnd([process.execPath, MAIN, "doctor"], { cwd: stage.workspace, env });

@@ -16,7 +16,7 @@ export function codexProgram(search: CodexSearch, machine: Machine = process): s
     );
   const file = checkedFile(found);
   const beginning = readBeginning(file);
-  if (beginning.toString("latin1", 0, 2) === "#!") return requireTrusted(nativeBehind(file, machine) ?? file, found, search);
+  if (isScript(beginning)) return requireTrusted(nativeBehind(file, machine) ?? file, found, search);
   if (matchesMachine(beginning, machine)) return file;
   throw new CodexUnusable(
     `${file} (${found.namedBy}) is not a program for ${machine.platform} ${machine.arch}. Install the Codex CLI for this machine, or use --engine native.`,
@@ -57,8 +57,9 @@ function nativeBehind(launcher: string, machine: Machine): string | undefined {
 /** A program is at most this many folders below its package. */
 const PACKAGE_DEPTH = 5;
 
-/** The version of the npm package around a program; undefined where there is none. */
+/** The version of the npm package around a program; undefined where there is none, and for a launcher whose program is missing. */
 export function packagedVersion(program: string): string | undefined {
+  if (isScript(readBeginning(program))) return undefined;
   let folder = path.dirname(program);
   for (let depth = 0; depth < PACKAGE_DEPTH; depth++, folder = path.dirname(folder)) {
     const { name, version } = manifestIn(folder);
@@ -74,6 +75,10 @@ function manifestIn(folder: string): Fields {
   } catch {
     return {};
   }
+}
+
+function isScript(beginning: Buffer): boolean {
+  return beginning.toString("latin1", 0, 2) === "#!";
 }
 
 /** Enough to recognise the kind of program. */
