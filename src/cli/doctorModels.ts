@@ -1,3 +1,4 @@
+import { adviceAboutKey } from "../engines/native/model/advice.js";
 import { listedAs } from "../engines/native/model/generalModels.js";
 import { useAnother } from "../engines/native/model/modelChoice.js";
 import { type ListedModel, type ModelListing, ModelLists } from "../engines/native/model/modelLists.js";
@@ -49,14 +50,21 @@ async function answers(thread: ThreadSettings, sources: Sources): Promise<Doctor
   }
   await using lists = new ModelLists({ ...sources, userAgent: `codex-mcp-server/${VERSION}` });
   const listing = await lists.read(provider, new AbortController().signal);
-  return [providerFinding(url, listing), ...modelFindings(thread, listing)];
+  return [providerFinding(url, listing, () => adviceAboutKey(provider, sources)), ...modelFindings(thread, listing)];
 }
 
-function providerFinding(url: string, listing: ModelListing): DoctorFinding {
+function providerFinding(url: string, listing: ModelListing, advice: () => string): DoctorFinding {
   if (listing.kind === "read") return { verdict: "ok", subject: "provider", text: `${url} answered with ${listing.models.length} models` };
   const { status, why } = listing;
   if (status === undefined) return fails("provider", why);
-  if (status === 401 || status === 403) return fails("provider", `${url} refused the key (status ${status})`);
+  if (status === 401) return fails("provider", `${url} refused the key (status ${status}). ${advice()}`);
+  // A key may be restricted to the requests of turns.
+  if (status === 403)
+    return {
+      verdict: "note",
+      subject: "provider",
+      text: `${url} returned status 403: the key may not read the list of models, calls may work`,
+    };
   return { verdict: "ok", subject: "provider", text: status === 200 ? why : `${url} answered (status ${status}), and lists no models` };
 }
 

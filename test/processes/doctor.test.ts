@@ -159,11 +159,33 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     await using provider = await startLoopback((_, response) => {
       response.writeHead(401).end();
     });
-    const finished = await doctor({ stage, config: mockProvider(`${provider.origin}/v1`) });
+    const finished = await doctor({
+      stage,
+      config: mockProvider(`${provider.origin}/v1`, ['env_key = "MOCK_KEY"']),
+      env: { MOCK_KEY: "k" },
+    });
     expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
       code: 1,
-      complaints: [`provider     ${provider.origin}/v1/models refused the key (status 401)`],
+      complaints: [
+        expect.stringMatching(
+          `^provider     ${provider.origin}/v1/models refused the key \\(status 401\\)\\. Provider \`mock\` refused the key from .*MOCK_KEY.*\\. Replace it there, then start this server again\\.$`,
+        ),
+      ],
     });
+  });
+
+  it("but not when a key may do everything but read the list of models", async () => {
+    await using stage = await setStage();
+    await using provider = await startLoopback((_, response) => {
+      response.writeHead(403).end();
+    });
+    const { code, stdout } = await doctor({ stage, config: mockProvider(`${provider.origin}/v1`) });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(
+        `note   provider     ${provider.origin}/v1/models returned status 403: the key may not read the list of models`,
+      ),
+    ]);
   });
 
   it.each([

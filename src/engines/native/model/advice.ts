@@ -5,15 +5,18 @@ import { type CredentialSources, findCredential } from "./provider.js";
 
 /** Adds to a failure about a key where that key comes from and how to get a valid one. */
 export function aboutKey(failure: ModelFailure, provider: ModelProvider, sources: CredentialSources): ModelFailure {
+  return failure.withAdvice(adviceAboutKey(provider, sources));
+}
+
+/** Where a refused key comes from, and how to get a valid one. */
+export function adviceAboutKey(provider: ModelProvider, sources: CredentialSources): string {
   const used = findCredential(provider, sources);
   if (!used)
-    return failure.withAdvice(
-      `Provider \`${provider.id}\` requires a key: name the environment variable that contains it with env_key in [model_providers.${provider.id}] of config.toml.`,
-    );
+    return `Provider \`${provider.id}\` requires a key: name the environment variable that contains it with env_key in [model_providers.${provider.id}] of config.toml.`;
   const remedy = provider.requiresOpenaiAuth
     ? "Replace it there (a new key: https://platform.openai.com/api-keys), then start this server again; or run `codex login` and use --engine codex."
     : "Replace it there, then start this server again.";
-  return failure.withAdvice(`Provider \`${provider.id}\` refused the key from ${used.source}. ${remedy}`);
+  return `Provider \`${provider.id}\` refused the key from ${used.source}. ${remedy}`;
 }
 
 /** When an exhausted limit resets; empty if unknown. */

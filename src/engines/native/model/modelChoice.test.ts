@@ -87,7 +87,10 @@ describe("a model that the provider refuses", () => {
 
   it("is not replaced by a model for another purpose", async () => {
     const { refused } = await stageWith(["text-embedding-3"], OURS);
-    await expect(refused()).rejects.toMatchObject({ advice: "Provider `mine` lists no model that could take the place of `gpt-6.1-sol`." });
+    await expect(refused()).rejects.toMatchObject({
+      advice:
+        "Provider `mine` lists no model that could take the place of `gpt-6.1-sol`. Name one that it has: `model` in the call or in config.toml.",
+    });
   });
 });
 

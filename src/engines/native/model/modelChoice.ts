@@ -82,7 +82,8 @@ export function useAnother({ model, provider }: Pick<ThreadSettings, "model" | "
   const general = generalModels(models);
   const same = listedAs(model, models);
   const [best] = same ? [same] : general;
-  if (!best) return `Provider \`${provider.id}\` lists no model that could take the place of \`${model}\`.`;
+  if (!best)
+    return `Provider \`${provider.id}\` lists no model that could take the place of \`${model}\`. Name one that it has: \`model\` in the call or in config.toml.`;
   const others = general.map(({ name }) => name).filter((name) => name !== best.name);
   const more =
     others.length === 0 ? "" : ` It also offers ${others.slice(0, MOST_NAMED).join(", ")}${others.length > MOST_NAMED ? ", …" : ""}.`;
