@@ -67,6 +67,13 @@ describe("uncommitted changes", () => {
     ]);
   });
 
+  it("are an error where there is no working tree", async () => {
+    git("init", "-q", "--bare");
+    expect(await verdict(UNCOMMITTED)).toBe(
+      `The git repository in ${folder} has no working tree, so it has no uncommitted changes: review a branch or a commit, or name a working tree as \`cwd\`.`,
+    );
+  });
+
   it("are all files before the first commit", async () => {
     git("init", "-q");
     writeFileSync(path.join(folder, "new.txt"), "new");
@@ -98,6 +105,11 @@ describe("changes since a branch", () => {
       "There is no branch `release/1.3` in this repository. Did you mean `release/1.2`?",
       "There is no branch `zzz` in this repository. `git branch --all` lists them.",
     ]);
+  });
+
+  it("is an error before the first commit", async () => {
+    git("init", "-q");
+    expect(await verdict(since("main"))).toBe("There is no branch `main` in this repository. It has no commits yet.");
   });
 
   it.each(["--output=planted", "-x", "main planted", "$(touch planted)", "..", "@{", "a\0b", ""])(

@@ -45,6 +45,10 @@ export async function nothingToReview(target: ReviewTarget, { run, folder }: Rev
     throw new ReviewTargetMissing(
       `There is no git repository to review in ${folder}: ${complaintOf(inside)}. Name the repository as \`cwd\`.`,
     );
+  if (target.type === "uncommittedChanges" && inside.stdout.trim() === "false")
+    throw new ReviewTargetMissing(
+      `The git repository in ${folder} has no working tree, so it has no uncommitted changes: review a branch or a commit, or name a working tree as \`cwd\`.`,
+    );
   const git = await withoutFilters(run);
   if (!git) return undefined;
   switch (target.type) {
@@ -111,16 +115,20 @@ async function unknownBranch(branch: string, git: RunGit): Promise<string> {
     "refs/remotes",
     "refs/tags",
   ]);
-  const near = nearNames(branch, linesOf(listed));
-  const advice = near.length > 0 ? `Did you mean ${near.map((name) => `\`${name}\``).join(" or ")}?` : "`git branch --all` lists them.";
+  const names = linesOf(listed);
+  const near = nearNames(branch, names);
+  const others = names.length > 0 ? "`git branch --all` lists them." : NO_COMMITS;
+  const advice = near.length > 0 ? `Did you mean ${near.map((name) => `\`${name}\``).join(" or ")}?` : others;
   return `There is no branch \`${oneLine(branch, LONGEST)}\` in this repository. ${advice}`;
 }
+
+const NO_COMMITS = "It has no commits yet.";
 
 async function unknownCommit(sha: string, git: RunGit): Promise<string> {
   const recent = linesOf(await git(["log", "--no-show-signature", "-n", `${SHOWN}`, "--format=%h %s"])).map((line) =>
     oneLine(line, LONGEST),
   );
-  const advice = recent.length > 0 ? `The last ones are: ${recent.join("; ")}.` : "It has no commits yet.";
+  const advice = recent.length > 0 ? `The last ones are: ${recent.join("; ")}.` : NO_COMMITS;
   return `There is no commit \`${oneLine(sha, LONGEST)}\` in this repository. ${advice}`;
 }
 
