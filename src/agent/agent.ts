@@ -358,19 +358,21 @@ export class Agent {
   }
 
   /**
-   * The turns that a returning caller should wait for, one call after the other: those that run, are queued, or have ended with an
-   * undelivered result; oldest first. Throws `ThreadNotFound`.
+   * The turn that a returning caller should wait for: the oldest turn that runs, is queued, or has ended with an undelivered result.
+   * Undefined if there is none. Throws `ThreadNotFound`.
    */
-  async resume(ask: Ask, threadId: ThreadId): Promise<readonly Turn[]> {
+  async resume(ask: Ask, threadId: ThreadId): Promise<{ readonly turn: Turn; readonly hasNewer: boolean } | undefined> {
     this.#check(ask, "call");
     const { threads, access, attendance } = this.#parts;
     return this.#promptly(ask, () =>
       access.using(threadId, ask, async () => {
-        const attended = attendance.on(threadId);
-        attended[0]?.known();
-        const turns = attended.length > 0 ? attended.map(({ turn }) => turn) : threads.runningTurns(threadId);
-        if (turns.length === 0 && !threads.find(threadId)) await threads.history(threadId);
-        return turns;
+        const [oldest] = attendance.on(threadId);
+        oldest?.known();
+        if (oldest) return oldest;
+        const [turn, newer] = threads.runningTurns(threadId);
+        if (turn) return { turn, hasNewer: newer !== undefined };
+        if (!threads.find(threadId)) await threads.history(threadId);
+        return undefined;
       }),
     );
   }

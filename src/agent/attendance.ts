@@ -61,6 +61,7 @@ export class Attendance {
   /** Observes the turn that is started for a wish. The caller that starts it is expected to visit it. */
   watch(wish: Wish): TurnWatch {
     return (turn) => {
+      for (const earlier of this.on(turn.threadId)) earlier.newerBegan();
       const attended = new AttendedTurn(turn, wish, this.#options);
       this.#turns.set(turn, attended);
       return (event) => {
@@ -120,6 +121,7 @@ export class AttendedTurn {
   #onlookers = 0;
   #wasVisited = false;
   #isLost = false;
+  #hasNewer = false;
   /** The last caller will not come back. */
   #vanished = false;
   #unattended: NodeJS.Timeout | undefined;
@@ -149,6 +151,11 @@ export class AttendedTurn {
   /** The caller is gone, and no caller since has learned the thread id. */
   get isLost(): boolean {
     return this.#isLost;
+  }
+
+  /** Another turn was started on the same thread since then. */
+  get hasNewer(): boolean {
+    return this.#hasNewer;
   }
 
   /** Milliseconds since 1970; undefined while it runs or waits. */
@@ -225,6 +232,10 @@ export class AttendedTurn {
   /** A caller has learned the thread id. */
   known(): void {
     this.#isLost = false;
+  }
+
+  newerBegan(): void {
+    this.#hasNewer = true;
   }
 
   close(): void {

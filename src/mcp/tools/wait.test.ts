@@ -307,6 +307,18 @@ describe("codex-wait", () => {
     expect(valueAt(answers[0], "content.1.text")).toContain(`\nnote: ${newer}\n`);
   });
 
+  it("says that a newer turn was answered when it returns an earlier answer that nobody fetched", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    const second = client.call("codex-reply", { threadId, prompt: "!say second" });
+    await client.letGo();
+    expect(saidBy(await second)).toBe("second");
+    const answers = [await client.call("codex-wait", { threadId }), await client.call("codex-wait", { threadId })];
+    expect(answers.map(saidBy)).toEqual(["made", "second"]);
+    const newer = "The thread has a newer turn: call codex-wait again for its answer.";
+    expect(answers.map((result) => valueAt(result, "structuredContent.notices"))).toEqual([[newer], undefined]);
+  });
+
   it("a thousand simultaneous calls all get the answer, none of them twice", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));

@@ -41,9 +41,9 @@ export function waitForTurn(
   { agent, ask, resultTokens: usual }: Pick<McpToolContext, "agent" | "ask" | "resultTokens">,
 ): Promise<CallToolResult | TurnAnswer> {
   return onThread(id, async () => {
-    const [turn, newer] = await agent.resume(ask, id);
-    return turn
-      ? { turn, wait, ifSilent: textIfSilent(turn), ...(newer && { remark: NEWER_TURN }), ...resultTokens(tokens) }
-      : idleResult(id, await agent.lastAnswer(ask, id), { tokens: tokens ?? usual });
+    const found = await agent.resume(ask, id);
+    if (!found) return idleResult(id, await agent.lastAnswer(ask, id), { tokens: tokens ?? usual });
+    const { turn, hasNewer } = found;
+    return { turn, wait, ifSilent: textIfSilent(turn), ...(hasNewer && { remark: NEWER_TURN }), ...resultTokens(tokens) };
   });
 }
