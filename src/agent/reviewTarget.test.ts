@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemorySession } from "../../test/support/memory/memorySession.js";
+import { valueAt } from "../../test/support/scenarios/scenario.js";
 import type { ReviewTarget } from "../threads/events.js";
 import { nearNames, nothingToReview, QUIET_GIT, ReviewTargetMissing, type RunGit } from "./reviewTarget.js";
 
@@ -293,4 +294,18 @@ it("the tool refuses a missing target and reports an empty one, without a turn",
     structuredContent: { threadId: "", status: "completed", content: "Nothing to review: there are no uncommitted changes." },
   });
   expect(client.notified("codex/event")).toEqual([]);
+});
+
+it("the reviewer of a change is told what to look for, and the caller which arguments had no effect", async () => {
+  repository();
+  writeFileSync(path.join(folder, "file.txt"), "two\n");
+  await using client = new MemorySession();
+  const review = async (args: object) =>
+    valueAt(await client.call("codex-review", { cwd: folder, target: "uncommitted", ...args }), "structuredContent");
+  // The scripted reviewer plays the line only if it gets the instructions.
+  expect(await review({ instructions: "!say looked for races" })).toMatchObject({ content: "looked for races" });
+  expect(await review({ instructions: "", branch: "main" })).toMatchObject({
+    content: "hello",
+    notices: ["Ignored for the target `uncommitted`: `branch`."],
+  });
 });

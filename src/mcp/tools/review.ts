@@ -14,7 +14,7 @@ export const reviewTool = defineTool({
     target: arg.choice(["uncommitted", "branch", "commit", "custom"], "What to review."),
     branch: arg.optional(arg.text("`branch`: all changes since it.")),
     commit: arg.optional(arg.text("`commit`: its hash.")),
-    instructions: arg.optional(arg.text("`custom`: what to review and how.")),
+    instructions: arg.optional(arg.text("`custom`: what to review and how; else what to look for.")),
     cwd: arg.optional(arg.text("Absolute path of the repository.")),
     model: arg.optional(arg.text("As in codex.")),
     wait: WAIT_ARGUMENT,
@@ -26,14 +26,20 @@ export const reviewTool = defineTool({
   answers: "the review, with its findings as data; the thread can be asked about it",
   example: { target: "branch", branch: "main", cwd: "." },
   async call({ cwd, model, wait, ...asked }, { agent, ask, turnId }) {
-    return reviewAnswer(await agent.review(ask, targetOf(asked), { cwd, model, turnId }), wait);
+    const focus = asked.target === "custom" ? undefined : asked.instructions;
+    return reviewAnswer(await agent.review(ask, targetOf(asked), { cwd, model, focus, turnId }), { wait, ...ignored(asked) });
   },
 });
 
 /** Without changes the model is not called and no thread is opened. */
-function reviewAnswer(begun: Turn | { readonly nothing: string }, wait: number | undefined): DraftResult | TurnAnswer {
+function reviewAnswer(begun: Turn | { readonly nothing: string }, of: Pick<TurnAnswer, "wait" | "remark">): DraftResult | TurnAnswer {
   if ("nothing" in begun) return answer(begun.nothing, { threadId: "", content: begun.nothing, status: "completed", findings: [] });
-  return { turn: begun, wait };
+  return { turn: begun, ...of };
+}
+
+function ignored({ target, branch, commit }: AskedTarget): Pick<TurnAnswer, "remark"> {
+  const names = Object.entries({ branch, commit }).flatMap(([name, value]) => (name === target || isBlank(value) ? [] : [`\`${name}\``]));
+  return names.length === 0 ? {} : { remark: `Ignored for the target \`${target}\`: ${names.join(", ")}.` };
 }
 
 interface AskedTarget {
@@ -63,6 +69,10 @@ const NEEDED = {
 } as const;
 
 function given(name: keyof typeof NEEDED, value: string | undefined): string {
-  if (value === undefined || value.trim() === "") throw new InvalidArguments(`This target needs \`${name}\`: ${NEEDED[name]}.`);
+  if (isBlank(value)) throw new InvalidArguments(`This target needs \`${name}\`: ${NEEDED[name]}.`);
   return value;
+}
+
+function isBlank(value: string | undefined): value is "" | undefined {
+  return value === undefined || value.trim() === "";
 }
