@@ -63,12 +63,18 @@ it("the end of a command that an earlier turn began is not counted", () => {
   expect(told(began, ended).commands).toMatchObject({ run: 1, failed: 1 });
 });
 
-it("a command that a policy refused did not run, and one that still runs has not failed", () => {
+it("a command that was refused or could not be started did not run, and one that still runs has not failed", () => {
   const call = { callId: "c", command: ["x"], cwd: "/", parsed: [] };
   const outcome = { stdout: "", stderr: "", aggregatedOutput: "rejected", formattedOutput: "", exitCode: -1, durationMs: 0 };
   const started: ThreadEvent = { type: "commandStarted", ...call };
   const done: ThreadEvent = { type: "turnCompleted", lastMessage: null };
   const refused: ThreadEvent = { type: "commandEnded", ...call, ...outcome, declined: true };
+  const error = { ...outcome, aggregatedOutput: "execution error: no such folder", neverStarted: true as const };
+  expect(told(started, { type: "commandEnded", ...call, ...error }, done).commands).toMatchObject({
+    run: 0,
+    refused: 1,
+    failures: [{ command: ["x"], refusal: "no such folder" }],
+  });
   const left: ThreadEvent = { type: "commandEnded", ...call, ...outcome, stillRuns: true };
   expect(told(started, refused, done).commands).toEqual({
     run: 0,

@@ -19,7 +19,7 @@ export interface TurnReceipt {
     /** How many ran, including those that were cut off by the end of their turn. */
     readonly run: number;
     readonly failed: number;
-    /** How many a policy refused, without asking anybody. */
+    /** How many did not run: a policy refused them without asking anybody, or they could not be started. */
     readonly refused: number;
     /** How many still ran when the turn was completed. */
     readonly stillRunning: number;
@@ -59,9 +59,9 @@ export interface TurnReceipt {
 
 export interface FailedCommand {
   readonly command: readonly string[];
-  /** Absent for a command that was refused or did not end. */
+  /** Absent for a command that did not run or did not end. */
   readonly exitCode?: number;
-  /** Why it was refused. */
+  /** Why it did not run. */
   readonly refusal?: string;
 }
 
@@ -191,7 +191,7 @@ export class ReceiptCollector {
   }
 
   #noteCommand(event: Extract<ThreadEvent, { type: "commandEnded" }>): void {
-    const { callId, command, exitCode, aggregatedOutput, lacksSandbox, declined, stillRuns } = event;
+    const { callId, command, exitCode, aggregatedOutput, lacksSandbox, declined, neverStarted, stillRuns } = event;
     if (stillRuns) return;
     const beganHere = this.#runningCommands.delete(callId);
     // An earlier turn began this command, and the result of that turn reported it.
@@ -202,9 +202,9 @@ export class ReceiptCollector {
     }
     // A denied command has begin and end events but did not run. A command that was denied a second run outside the sandbox did run once.
     if (exitCode === NEVER_RAN && this.#deniedCalls.has(callId)) return;
-    if (declined) {
+    if (declined || neverStarted) {
       this.#commands.refused++;
-      return this.#noteFailure({ command, refusal: aggregatedOutput });
+      return this.#noteFailure({ command, refusal: aggregatedOutput.replace(EXECUTION_ERROR, "") });
     }
     this.#commands.run++;
     if (exitCode === 0) return;
@@ -270,6 +270,8 @@ export class ReceiptCollector {
   }
 }
 
+/** How Codex's tools begin the reason why a command could not be started. */
+const EXECUTION_ERROR = /^execution error: /;
 /** The exit code shown for a command that was not started. */
 const NEVER_RAN = -1;
 

@@ -286,7 +286,8 @@ function grouped(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-const REASON_LENGTH = 160;
+/** The end of a reason often says what to do. */
+const REASON_LENGTH = 240;
 
 function shortReason(text: string): string {
   return visible(oneLine(text, REASON_LENGTH));

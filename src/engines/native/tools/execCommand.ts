@@ -111,7 +111,7 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
     if (refusal) return attempt.unannounced ? unannouncedRefusal(refusal) : yield* refuse(refusal, command);
     attempt = yield* start(read.value, { ...starting, unannounced: attempt.unannounced, sandboxed: false });
   }
-  if ("failure" in attempt) return yield* refuse({ refused: attempt.failure }, command);
+  if ("failure" in attempt) return yield* refuse({ refused: attempt.failure, neverStarted: true }, command);
   if (attempt.unannounced) yield [attempt.unannounced];
   const { report, seen } = attempt;
   const most = read.value.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS;

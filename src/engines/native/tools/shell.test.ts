@@ -337,6 +337,7 @@ describe("a command", () => {
     await writeFile(stage.path("file"), "");
     const turn = await stage.script("echo hi", { with: { workdir } });
     expect(turn.output).toEqual(told);
+    expect(turn.events.find(({ type }) => type === "commandEnded")).toMatchObject({ exitCode: -1, neverStarted: true });
     await stillWorks(stage);
   });
 

@@ -121,7 +121,7 @@ async function* runShell(call: ShellCall, runtime: ToolRuntime, ctx: ToolContext
   if ("refusal" in outcome) return outcome.refusal;
   const { judged, permission } = outcome;
   const first = yield* attempt(call, judged, () => starter.launch(permission));
-  if ("failure" in first) return yield* refuse({ refused: first.failure }, judged.command);
+  if ("failure" in first) return yield* refuse({ refused: first.failure, neverStarted: true }, judged.command);
   if (!needsRetry(first.result, permission, runtime)) return yield* finish(first.result, call, judged);
   const refusal = await questionOfRetry(judged, permission);
   if (refusal) return yield* refuse(refusal, judged.command);
@@ -291,6 +291,8 @@ interface Refusal {
   readonly refused: string;
   /** A rule or the server's ceiling refused it, and nobody was asked. */
   readonly declined?: true;
+  /** Not a refusal: it could not be started. */
+  readonly neverStarted?: true;
   readonly endsTurn?: true;
   /** Not a refusal: it did not run because no sandbox works here. */
   readonly lacksSandbox?: true;
@@ -357,9 +359,9 @@ export async function questionOfRetry(judged: JudgedCommand, { proposedPrefix }:
 }
 
 /** Ends a command that was announced and did not run. */
-export async function* refuse({ refused: text, declined, endsTurn, ...cause }: Refusal, command: CommandCall): ToolRun {
-  const told = { stdout: "", stderr: text, aggregatedOutput: text, formattedOutput: text, ...(declined && { declined }) };
-  yield [{ type: "commandEnded", ...command, ...told, ...lacking(cause), exitCode: -1, durationMs: 0 }];
+export async function* refuse({ refused: text, endsTurn, ...cause }: Refusal, command: CommandCall): ToolRun {
+  const told = { stdout: "", stderr: text, aggregatedOutput: text, formattedOutput: text };
+  yield [{ type: "commandEnded", ...command, ...told, ...cause, exitCode: -1, durationMs: 0 }];
   return endsTurn ? { output: text, endsTurn } : { output: text };
 }
 
