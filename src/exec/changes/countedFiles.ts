@@ -1,6 +1,7 @@
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { changedRegions } from "../patch/lineDiff.js";
+import { shownName } from "./fileNames.js";
 
 /** A changed file. The line counts are absent where they were not computed: the file is binary or too large, or only its name is known. */
 export interface ChangedFile {
@@ -41,7 +42,7 @@ export async function countedFiles(
     const old = kind === "add" ? "" : before(change);
     const young = kind === "delete" ? "" : now(change);
     const lines = old === undefined || young === undefined || signal.aborted ? undefined : linesBetween(old, young);
-    counted.push({ path: path.join(root, name), kind, ...lines });
+    counted.push({ path: path.join(root, shownName(name)), kind, ...lines });
     // One comparison takes up to a tenth of a second.
     if (lines && old !== "" && young !== "") await setImmediate();
   }

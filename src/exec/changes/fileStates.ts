@@ -1,6 +1,7 @@
 import { type BigIntStats, type Dirent, lstatSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import path from "node:path";
+import { nameOf, pathOf } from "./fileNames.js";
 
 /** Distinguishes states of a file without reading it. Programs cannot set the time of the last status change. */
 export interface FileState {
@@ -14,7 +15,7 @@ export interface FileState {
 /** Undefined when the path does not exist. Links are not followed. */
 export function markOf(file: string): FileState | undefined {
   try {
-    return asMark(lstatSync(file, { bigint: true }));
+    return asMark(lstatSync(pathOf(file), { bigint: true }));
   } catch {
     return undefined;
   }
@@ -38,7 +39,7 @@ export function changedMs(file: string, mark: FileState | undefined): number {
 /** When entries of the folder were last created or removed; 0 where there is no folder. */
 function entriesChangedMs(folder: string): number {
   try {
-    return Number(lstatSync(folder, { bigint: true }).mtimeMs);
+    return Number(lstatSync(pathOf(folder), { bigint: true }).mtimeMs);
   } catch {
     return 0;
   }
@@ -58,7 +59,7 @@ export async function folderEntries(
   for (let within = waiting.pop(); within !== undefined; within = waiting.pop()) {
     for (const entry of await entriesOf(path.join(folder, within))) {
       if (++seen > MOST_ENTRIES || signal.aborted) return undefined;
-      const name = path.join(within, entry.name);
+      const name = path.join(within, nameOf(Buffer.from(entry.name, "latin1")));
       if (entry.name === ".git" || !mayRead(path.join(folder, name))) continue;
       if (entry.isDirectory()) waiting.push(name);
       else {
@@ -70,11 +71,11 @@ export async function folderEntries(
   return found;
 }
 
-/** Empty for a folder that is gone or unreadable. */
+/** Each name has one character per byte. Empty for a folder that is gone or unreadable. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   const entries: Dirent[] = [];
   try {
-    for await (const entry of await opendir(folder)) {
+    for await (const entry of await opendir(pathOf(folder), { encoding: "latin1" })) {
       entries.push(entry);
       if (entries.length > MOST_ENTRIES) break;
     }

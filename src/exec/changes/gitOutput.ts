@@ -1,3 +1,6 @@
+import { isUtf8 } from "node:buffer";
+import { nameOf } from "./fileNames.js";
+
 /** A path in the work tree that differs from the commit. */
 export interface DirtyPath {
   /** The committed object's id; undefined when the commit does not have the path. */
@@ -7,7 +10,7 @@ export interface DirtyPath {
 /** Records end with NUL; the path is what follows the eighth space (`1`), the tenth (`u`) or the first (`?`). */
 export function readStatus(output: Buffer): Map<string, DirtyPath> {
   const dirty = new Map<string, DirtyPath>();
-  for (const record of output.toString().split("\0")) {
+  for (const record of recordsOf(output)) {
     const fields = { "1": 8, u: 10, "?": 1 }[record[0] ?? ""];
     if (fields === undefined) continue;
     const words = record.split(" ");
@@ -17,6 +20,12 @@ export function readStatus(output: Buffer): Map<string, DirtyPath> {
     dirty.set(words.slice(fields).join(" "), { committed: isCommitted ? (id ?? "") : undefined });
   }
   return dirty;
+}
+
+function recordsOf(output: Buffer): readonly string[] {
+  if (isUtf8(output)) return output.toString().split("\0");
+  const records = output.toString("latin1").split("\0");
+  return records.map((record) => nameOf(Buffer.from(record, "latin1")));
 }
 
 /** Each object is `ID TYPE SIZE`, a line break, its bytes and another line break. */

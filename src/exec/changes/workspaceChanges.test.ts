@@ -84,9 +84,13 @@ function put(name: string, text: string): void {
   writeFileSync(path.join(work, name), text);
 }
 
+function inBash(script: string): void {
+  execFileSync("bash", ["-c", script], { cwd: work });
+}
+
 /** Creates empty files from a pattern of the shell. */
 function touch(pattern: string): void {
-  execFileSync("bash", ["-c", `touch ${pattern}`], { cwd: work });
+  inBash(`touch ${pattern}`);
 }
 
 function repository(files: Readonly<Record<string, string>>): void {
@@ -177,6 +181,20 @@ describe.runIf(canSandbox)("in a repository", () => {
     repository({ "deep/er/a.txt": "1\n", "top.bin": "\0\n" });
     const files = await told(() => put("top.bin", "\0\0\n"), { cwd: path.join(work, "deep/er") });
     expect(files).toEqual(["git", "update top.bin +undefined -undefined"]);
+  });
+
+  it("files whose names are not UTF-8 are told apart, and found again", async () => {
+    repository({ "a.txt": "1\n" });
+    inBash("echo 1 > $'b\\xfe'; echo 1 > $'b\\xff'; echo 1 > $'é\\xff'");
+    git("add", "-A");
+    git("commit", "-q", "-m", "names");
+    const first = await told(() => inBash("echo 2 > $'b\\xfe'; rm $'b\\xff'; echo 2 > $'new\\xff'"));
+    expect(first).toEqual(["git", "add new\ufffd +undefined -undefined", "delete b\ufffd +0 -1", "update b\ufffd +undefined -undefined"]);
+    expect(await told(() => inBash("echo 3 > $'b\\xfe'; echo 2 > $'é\\xff'"))).toEqual([
+      "git",
+      "update b\ufffd +undefined -undefined",
+      "update \ufffd\ufffd\ufffd +undefined -undefined",
+    ]);
   });
 
   it("one without a commit, and one with submodules, are reported as well", async () => {
@@ -387,6 +405,13 @@ describe("outside a repository", () => {
       { patches },
     );
     expect(files).toEqual(["folder", "add c.txt +undefined -undefined", "delete sub/a.txt +undefined -undefined", "update b.txt +1 -0"]);
+  });
+
+  // Other systems refuse such names.
+  it.runIf(process.platform === "linux")("files and folders whose names are not UTF-8 are compared as well", async () => {
+    inBash("mkdir $'d\\xff'; echo 1 > $'d\\xff/f'; echo 1 > $'b\\xff'");
+    const files = await told(() => inBash("echo 2 > $'d\\xff/f'; rm $'b\\xff'"));
+    expect(files).toEqual(["folder", "delete b\ufffd +undefined -undefined", "update d\ufffd/f +undefined -undefined"]);
   });
 
   it("changes that an engine elsewhere made before the first look are reported", async () => {

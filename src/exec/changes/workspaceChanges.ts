@@ -5,6 +5,7 @@ import { followLinks, resolveLinks } from "../../platform/paths.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { callerView } from "../sandbox/hiddenPlaces.js";
 import { type ChangedFile, countedFiles, type NamedChange } from "./countedFiles.js";
+import { shownName } from "./fileNames.js";
 import { changedMs, type FileState, folderEntries, markOf } from "./fileStates.js";
 import type { DirtyPath } from "./gitOutput.js";
 import { type LookingFor, type LookingHost, Repository } from "./repository.js";
@@ -161,7 +162,7 @@ export class WorkspaceChanges {
     const known = new Map(byPatches.list.map((file) => [file.path, file]));
     return {
       from: "folder",
-      list: changed.map(({ name, kind }) => ({ ...known.get(path.join(root, name)), path: path.join(root, name), kind })),
+      list: changed.map(({ name, kind }) => ({ ...known.get(path.join(root, name)), path: path.join(root, shownName(name)), kind })),
     };
   }
 
