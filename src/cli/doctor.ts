@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { WorkingFolders } from "../agent/grantedSettings.js";
-import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { AppServers } from "../engines/codex/appServer/appServers.js";
 import { configurationFault, homeInTemporaryFolder } from "../engines/codex/appServer/handshake.js";
@@ -17,6 +16,7 @@ import { launchPlainly } from "../exec/sandbox/fullAccess.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import { VERSION } from "../lib/version.js";
+import { userHome } from "../platform/homes.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
 import { nativeUnlessUsable } from "../server/usableCodex.js";
 import { writablePlaces } from "../server/writablePlaces.js";

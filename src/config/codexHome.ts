@@ -1,16 +1,12 @@
 import { realpathSync, statSync } from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { describe } from "../lib/errors.js";
+import { userHome } from "../platform/homes.js";
 import { CodexHomeMissing } from "./errors.js";
 
 /** The folder with config.toml, auth.json and sessions/. Unless CODEX_HOME names it, it may not exist yet. */
 export function findCodexHome(env: Readonly<NodeJS.ProcessEnv>): string {
   return env.CODEX_HOME ? namedFolder(env.CODEX_HOME) : path.join(userHome(env), ".codex");
-}
-
-export function userHome(env: Readonly<NodeJS.ProcessEnv>): string {
-  return env.HOME || os.homedir();
 }
 
 function namedFolder(named: string): string {

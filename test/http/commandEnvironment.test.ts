@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
 import { toolCall } from "../support/http/httpClient.js";
 import { startHttpServer } from "../support/http/httpServer.js";
-import { startServer } from "../support/processes/mcpServer.js";
+import { ALICE, threePrincipals } from "../support/http/threePrincipals.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
+import { setStage } from "../support/stage.js";
 
+const UNKNOWN_USER = fileURLToPath(new URL("../programs/unknownUser.cjs", import.meta.url));
 const PLAIN = { PLAIN: "seen", OTEL_SERVICE_NAME: "mine" };
 const LIKELY = { GITHUB_TOKEN: "secret-1", PGPASSWORD: "secret-2", DATABASE_URL: "postgres://me:secret-3@db/app" };
 const NAMED = { WEB_BEARER: "secret-4", OTHER_PROVIDER: "secret-5", OTEL_EXPORTER_OTLP_HEADERS: "x=secret-6" };
@@ -45,4 +49,12 @@ it.skipIf(isMissing)("on stdio commands see what the user's own commands see, ex
   await server.call("codex", TURN).result();
   const { workspace } = server.stage;
   expect([seenOf(workspace, { ...PLAIN, ...LIKELY }), seenOf(workspace, NAMED)]).toEqual([Object.keys({ ...PLAIN, ...LIKELY }), []]);
+});
+
+it.skipIf(isMissing)("commands of a caller with a token run under a user that the system does not know", async () => {
+  await using stage = await setStage();
+  const command = [process.execPath, "--require", UNKNOWN_USER, MAIN] as const;
+  await using server = await startHttpServer({ stage, command, args: await threePrincipals(stage) });
+  const { body } = await server.ask({ headers: ALICE, message: toolCall(1, { prompt: "!shell true\n!say done" }) });
+  expect(body).toMatchObject({ result: { structuredContent: { content: "done", commands: { run: 1, failed: 0 } } } });
 });

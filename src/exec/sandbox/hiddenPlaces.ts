@@ -1,9 +1,9 @@
 // Long because hidden and guarded places form one policy, together with the search for the latter.
 import { type Dir, type Dirent, lstatSync, opendirSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { findCheckout } from "../../lib/files/gitFiles.js";
+import { userHomes } from "../../platform/homes.js";
 import { firstNamesIn, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
 import { runByGit } from "./runByGit.js";
@@ -76,7 +76,7 @@ export function secretPlaces(file: string, env: Readonly<Record<string, string |
 function placeOf(file: string, env: Readonly<Record<string, string | undefined>>): HiddenPlace {
   const folder = path.dirname(file);
   const onPath = (env["PATH"] ?? "").split(path.delimiter).filter((place) => path.isAbsolute(place));
-  const needed = [env["HOME"], homedir(), process.execPath, ...onPath].filter((place): place is string => place !== undefined);
+  const needed = [...userHomes(env), process.execPath, ...onPath];
   const isCommon = path.dirname(folder) === "/" || needed.some((place) => isInside(resolvedAsFarAsPossible(place), folder));
   return isCommon ? { folder, names: [path.basename(file)] } : { folder };
 }
@@ -115,9 +115,7 @@ export function callerView({ folders, foreign, env, tmp }: CallerFolders): Calle
 }
 
 function homesOf(env: CallerFolders["env"]): string[] {
-  // `homedir` returns $HOME where that is set; the system's user table may have another one.
-  const named = [env["HOME"], homedir(), userInfo().homedir].filter((home): home is string => home !== undefined && path.isAbsolute(home));
-  return [...new Set(named.map(resolvedAsFarAsPossible))].filter((home) => home !== "/");
+  return [...new Set(userHomes(env).map(resolvedAsFarAsPossible))].filter((home) => home !== "/");
 }
 
 /**

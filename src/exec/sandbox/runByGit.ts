@@ -1,7 +1,7 @@
-import { homedir } from "node:os";
 import path from "node:path";
 import { gitSettings } from "../../lib/files/gitConfig.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
+import { userHome } from "../../platform/homes.js";
 import { firstNamesIn, followLinks, isBelow, isInside } from "../../platform/paths.js";
 import { gitFoldersBehind } from "./policy.js";
 
@@ -49,7 +49,7 @@ function settingsOf(workTree: string, folders: readonly string[]): { readonly ho
   const own = folders.flatMap((folder) => [path.join(folder, "config"), path.join(folder, "config.worktree")]);
   const hookFolders = new Set<string>();
   const included = new Set<string>();
-  const files = [...own, ...OF_THE_USER.map((name) => path.join(homedir(), name))];
+  const files = [...own, ...OF_THE_USER.map((name) => path.join(userHome(process.env), name))];
   for (let at = 0; at < files.length && at < MOST_CONFIGS; at++) {
     const file = files[at] ?? "";
     let hooksPath: string | undefined;
@@ -71,5 +71,5 @@ function settingsOf(workTree: string, folders: readonly string[]): { readonly ho
 const OF_THE_USER = [".gitconfig", ".config/git/config"];
 
 function resolved(named: string, folder: string): string {
-  return path.resolve(folder, named.startsWith("~/") ? path.join(homedir(), named.slice(2)) : named);
+  return path.resolve(folder, named.startsWith("~/") ? path.join(userHome(process.env), named.slice(2)) : named);
 }

@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import path from "node:path";
 import { DEFAULT_ENVIRONMENT_POLICY, keptBackVariables } from "../../../exec/environment.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
@@ -8,6 +7,7 @@ import { furtherFolders } from "../../../exec/sandbox/policy.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import type { Fields } from "../../../lib/fields.js";
+import { userHome } from "../../../platform/homes.js";
 import { resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { Reach } from "../../../threads/limits.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
@@ -86,7 +86,7 @@ export class ThreadGuards {
 
   constructor(options: GuardOptions) {
     this.#options = options;
-    const { env, cwd, codexHome = env["CODEX_HOME"] || path.join(env["HOME"] ?? homedir(), ".codex") } = options;
+    const { env, cwd, codexHome = env["CODEX_HOME"] || path.join(userHome(env), ".codex") } = options;
     this.#codexHome = resolvedAsFarAsPossible(path.resolve(cwd, codexHome));
     this.#temporaryFolders = new TemporaryFolders(this.#codexHome);
   }
