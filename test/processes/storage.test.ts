@@ -3,7 +3,7 @@ import { appendFile, readFile, rm, truncate, writeFile } from "node:fs/promises"
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { completed, failed, refusedOn } from "../support/callResults.js";
+import { completed, failed, refused, refusedOn } from "../support/callResults.js";
 import { eventually } from "../support/eventually.js";
 import { mockProvider } from "../support/model/mockProvider.js";
 import { startResponsesServer } from "../support/model/responsesServer.js";
@@ -40,6 +40,15 @@ describe.concurrent("when threads cannot be written", () => {
     expect(await server.request("ping")).toEqual({});
     await rm(obstacle);
     expect(await beginThread(server)).toEqual(expect.any(String));
+  });
+
+  it("because the home folder cannot be written, the call fails with the remedy", async () => {
+    // Nobody can create a folder in /sys.
+    await using server = await startServer({ env: { CODEX_HOME: "", HOME: "/sys" } });
+    const why = expect.stringMatching(
+      /^Cannot create the folder for threads and settings \(E.* mkdir '\/sys\/\.codex'\)\. Set CODEX_HOME to a folder that this user can write\.$/,
+    );
+    expect(await server.call("codex", { prompt: "!say hi" }).result()).toEqual(refused(why));
   });
 
   it("because the lock folder cannot be made, the call fails with the remedy", async () => {

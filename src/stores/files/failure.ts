@@ -5,7 +5,7 @@ import { StorageFailed } from "../../threads/errors.js";
 /** An error that says what was attempted, on which path, why it failed, and what to do. An AppError is returned unchanged. */
 export function storageFailure(attempt: string, path: string, error: unknown): AppError {
   if (error instanceof AppError) return error;
-  const remedy = REMEDIES[errorCode(error) ?? ""];
+  const remedy = wantsFolder(error) ? NOT_ALLOWED : REMEDIES[errorCode(error) ?? ""];
   return new StorageFailed(`Cannot ${attempt} ${path}: ${reasonOf(error)}.${remedy === undefined ? "" : ` ${remedy}`}`, { cause: error });
 }
 
@@ -27,6 +27,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ENFILE: TOO_MANY_FILES,
   EIO: "The disk reports an error: check it, then send the reply again.",
 };
+
+/** On a read-only file system, Node's recursive mkdir says that the folder does not exist. */
+function wantsFolder(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "mkdir" && errorCode(error) === "ENOENT";
+}
 
 /** The system's message without the call and the path, which the sentence already names. */
 function reasonOf(error: unknown): string {

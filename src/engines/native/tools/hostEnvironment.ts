@@ -12,8 +12,10 @@ import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
 import { GuardedNameSearch, type HiddenPlace, NamesMadeHere, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
+import { describe } from "../../../lib/errors.js";
 import { followLinks, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import { ownRun, runName } from "../../../platform/processes.js";
+import { StorageFailed } from "../../../threads/errors.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 
 export interface HostOptions {
@@ -170,9 +172,18 @@ export class HostEnvironment {
   /** A folder that does not exist cannot be hidden, and a command could create it. */
   #findHidden(): HiddenPlace[] {
     const { codexHome, env, serverCwd, secretFiles = [] } = this.#options;
-    mkdirSync(codexHome, { recursive: true, mode: 0o700 });
+    makeCodexHome(codexHome);
     const secrets = secretFiles.flatMap((file) => secretPlaces(path.resolve(serverCwd, file), env));
     return withMountAliases([{ folder: resolvedAsFarAsPossible(codexHome), sealedBut: ["worktrees"] }, ...secrets]);
+  }
+}
+
+function makeCodexHome(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const remedy = "Set CODEX_HOME to a folder that this user can write.";
+    throw new StorageFailed(`Cannot create the folder for threads and settings (${describe(error)}). ${remedy}`, { cause: error });
   }
 }
 
