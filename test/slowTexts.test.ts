@@ -4,6 +4,7 @@ import { anyShellScript } from "../src/exec/safety/bash/words.js";
 import { parseJson } from "../src/jsonrpc/message.js";
 import { withoutEndLines } from "../src/lib/endLines.js";
 import { gitSettings } from "../src/lib/files/gitConfig.js";
+import { parseForeignJson } from "../src/lib/foreignJson.js";
 import { isLikelySecret } from "../src/lib/likelySecret.js";
 import { oneLine } from "../src/lib/oneLine.js";
 import { JsonFault, placeAt, readPlaces } from "../src/lib/serdeJson.js";
@@ -45,6 +46,7 @@ it.each<[string, () => unknown, unknown]>([
     },
     3 * MANY + 5,
   ],
+  ["a text of many halves of characters", () => String(parseForeignJson(`"${"\\\\\\ud83d".repeat(MANY)}"`)).length, 2 * MANY],
   ["a text of many words", () => oneLine("a ".repeat(8 * MANY), 5), "a a …"],
 ])("%s is read in one pass", (_, read, expected) => {
   expect(read()).toEqual(expected);

@@ -73,6 +73,10 @@ it("a byte order mark before a message is ignored", () => {
   });
 });
 
+it("half a character is replaced, because the message's content is sent to strict readers", () => {
+  expect(parseMessage('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\\ud83d"}}')).toMatchObject({ params: { a: "\uFFFD" } });
+});
+
 it("a message without an id is a notification", () => {
   expect(parseMessage('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')).toEqual({
     kind: "notification",

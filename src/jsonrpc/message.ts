@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { isFields } from "../lib/fields.js";
+import { parseForeignJson } from "../lib/foreignJson.js";
 import { RPC, RpcError } from "./errors.js";
 
 /** A string or an integer, including integers beyond the safe range of a number. The response repeats type and value. */
@@ -140,12 +141,12 @@ export function notificationText(method: string, params: unknown): string {
 
 /**
  * `JSON.parse` for messages. An integer beyond the safe range becomes a bigint where it identifies a request: ids are sent back, and the
- * sender would not recognise a rounded one. Everything else is as with `JSON.parse`.
+ * sender would not recognise a rounded one. Everything else is as with `parseForeignJson`.
  */
 export function parseJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
+  const value = parseForeignJson(text);
   if (!(Array.isArray(value) ? value.some(hasRoundedId) : hasRoundedId(value))) return value;
-  const exact: unknown = JSON.parse(withLongIntegersAsText(text));
+  const exact = parseForeignJson(withLongIntegersAsText(text));
   return Array.isArray(value)
     ? value.map((message, at) => withExactIds(message, Array.isArray(exact) ? exact[at] : undefined))
     : withExactIds(value, exact);

@@ -7,6 +7,7 @@ import type { Launch } from "../../../exec/launch.js";
 import { type StartedProgram, startProgram } from "../../../exec/startProgram.js";
 import { LineSplitter } from "../../../jsonrpc/streamWire.js";
 import { isFields } from "../../../lib/fields.js";
+import { parseForeignJson } from "../../../lib/foreignJson.js";
 import { deferred, endsWithin, valueWithin } from "../../../lib/promises.js";
 
 /** The longest accepted message of a server, in characters. Messages may contain images; a server that sends more is disconnected. */
@@ -147,7 +148,7 @@ function howItEnded(exitCode: number | undefined): string {
 function messageIn(line: string): JSONRPCMessage | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
-    const value: unknown = JSON.parse(line);
+    const value: unknown = parseForeignJson(line);
     // The client determines the kind of message and ignores invalid ones.
     return isFields(value) ? (value as JSONRPCMessage) : undefined;
   } catch {

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
+import { parseForeignJson } from "../../../lib/foreignJson.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import { type DeclaredTool, readArguments, type ToolContext, type ToolRun } from "../tools/tool.js";
 import type { AgentServer } from "./agentServer.js";
@@ -55,7 +56,7 @@ function listingTool(
       if ("complaint" in read) return { output: read.complaint };
       const server = read.value.server?.trim() || undefined;
       const cursor = read.value.cursor?.trim() || undefined;
-      const invocation = { server: server ?? ALL_SERVERS, tool: name, arguments: given === "" ? null : JSON.parse(given) };
+      const invocation = { server: server ?? ALL_SERVERS, tool: name, arguments: given === "" ? null : parseForeignJson(given) };
       return yield* answered(invocation, { ...ctx, sources, what: listing.method, place: `\`${server ?? ALL_SERVERS}\`` }, async () => {
         if (server !== undefined) return pageOf(serverNamed(server, sources, listing.method), listing, cursor, ctx);
         if (cursor !== undefined) throw new McpCallRefused("cursor can only be used when a server is specified");
@@ -83,7 +84,7 @@ function readingTool(sources: ResourceSources): DeclaredTool {
       const [server, uri] = [read.value.server.trim(), read.value.uri.trim()];
       if (server === "") return { output: "server must be provided" };
       if (uri === "") return { output: "uri must be provided" };
-      const invocation = { server, tool: name, arguments: JSON.parse(args) };
+      const invocation = { server, tool: name, arguments: parseForeignJson(args) };
       return yield* answered(invocation, { ...ctx, sources, what: "resources/read", place: `\`${server}\` (${uri})` }, async () => {
         const request = { method: "resources/read", params: { uri }, answer: ResourceContents };
         return { server, uri, ...(await serverNamed(server, sources, request.method).request(request, ctx)) };

@@ -1,6 +1,7 @@
 import { unexpected } from "../../../lib/complaints.js";
 import { describe } from "../../../lib/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { parseForeignJson } from "../../../lib/foreignJson.js";
 import { JsonFault, lineAndColumn, readPlaces } from "../../../lib/serdeJson.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import type { Declaration, DeclaredTool, ToolContext, ToolResult, ToolRun } from "../tools/tool.js";
@@ -44,7 +45,7 @@ function parsedArguments(
 ): { readonly value: unknown } | { readonly complaint: string } {
   if (args.trim() === "") return { value: null };
   try {
-    return { value: JSON.parse(args) };
+    return { value: parseForeignJson(args) };
   } catch (error) {
     const fault = asRecorded ? readPlaces(args) : undefined;
     return { complaint: fault instanceof JsonFault ? `${fault.message} at ${lineAndColumn(args, fault.offset)}` : describe(error) };

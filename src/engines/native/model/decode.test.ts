@@ -145,6 +145,10 @@ describe("a piece of text that follows another", () => {
     expect(readAfterFirst(json)).toEqual(parsed);
   });
 
+  it("has no half of a character, which strict readers of JSON refuse", () => {
+    expect(readAfterFirst(`{"type":"${TYPE}","item_id":"msg_1","delta":"a\\ud83d"}`)).toMatchObject({ delta: "a\uFFFD" });
+  });
+
   it("belongs to the item it names, when items take turns", () => {
     const reader = new EventReader();
     const read = (item_id: string, delta: string) => reader.read(JSON.stringify({ type: TYPE, item_id, delta }));

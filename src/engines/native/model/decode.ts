@@ -1,4 +1,5 @@
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { parseForeignJson } from "../../../lib/foreignJson.js";
 import type { RawItem } from "../../../threads/items.js";
 import type { TokenUsage } from "../../../threads/usage.js";
 import { type ModelEvent, ModelFailure } from "./client.js";
@@ -109,7 +110,7 @@ export class EventReader {
 // Like Codex, skips invalid data between events: if it mattered, the response does not complete, and that is the error.
 function parse(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseForeignJson(json);
   } catch {
     return undefined;
   }

@@ -35,6 +35,10 @@ describe("readArguments", () => {
     expect(complaint(args, false)).toBe(said);
   });
 
+  it("replaces half a character", () => {
+    expect(readArguments('{"command":["a\\ude00"]}', Shell, { asRecorded: false })).toEqual({ value: { command: ["a\uFFFD"] } });
+  });
+
   it("does not name each of a million wrong values", () => {
     expect(complaint(`{"command":[${"1,".repeat(1_000_000)}1]}`, false)).toBe("too many invalid values");
   });

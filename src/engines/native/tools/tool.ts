@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import { alternatives, unexpected } from "../../../lib/complaints.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { parseForeignJson } from "../../../lib/foreignJson.js";
 import { JsonFault, lineAndColumn, placeAt, readPlaces } from "../../../lib/serdeJson.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadEvent } from "../../../threads/events.js";
@@ -70,7 +71,7 @@ export function readArguments<T extends z.ZodMiniType>(
   const complain = (what: string) => ({ complaint: `failed to parse function arguments: ${what}` });
   let value: unknown;
   try {
-    value = JSON.parse(args);
+    value = parseForeignJson(args);
   } catch (error) {
     const fault = asRecorded ? readPlaces(args) : undefined;
     if (fault instanceof JsonFault) return complain(`${fault.message} at ${lineAndColumn(args, fault.offset)}`);
