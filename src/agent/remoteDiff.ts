@@ -23,7 +23,7 @@ const MOST_UNTRACKED = 500;
 /** Files per command. */
 const BATCH = 100;
 /** In a submodule, git would start another git, which reads the submodule's own configuration. */
-const DIFF = ["diff", "--no-textconv", "--no-ext-diff", "--ignore-submodules=dirty"];
+const DIFF = ["diff", "--no-textconv", "--no-ext-diff", "--ignore-submodules=dirty", "--submodule=short"];
 const MOST_FILTER_KEYS = 200;
 const NO_SUCH_KEY = 1;
 /**

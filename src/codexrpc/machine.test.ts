@@ -107,6 +107,9 @@ it("runs none of the programs that a repository names for reading its files", as
   git(repo, "commit", "-m", "second");
   git(repo, "remote", "add", "origin", remote);
   git(repo, "push", "origin", "HEAD");
+  git(path.join(repo, "inner"), "rm", "x");
+  git(path.join(repo, "inner"), "commit", "-m", "second");
+  git(repo, "config", "diff.submodule", "diff");
   for (const folder of [repo, path.join(repo, "inner")]) {
     git(folder, "config", "filter.a=b.clean", "echo FILTERED; cat");
     git(folder, "config", "filter.a=b.required", "true");
@@ -120,6 +123,7 @@ it("runs none of the programs that a repository names for reading its files", as
   expect(diff).toContain("b/untracked");
   expect(diff).not.toContain("FILTERED");
   expect(diff).not.toContain("-dirty");
+  expect(diff).toContain("+Subproject commit ");
 });
 
 it("shows the user's own configuration, and nothing that is secret", async () => {
