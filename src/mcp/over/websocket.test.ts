@@ -1,4 +1,9 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { eventually } from "../../../test/support/eventually.js";
+import { startEndpoint } from "../../../test/support/http/mcpEndpoint.js";
 import { withEventNumber } from "./websocket.js";
 
 const KEY = "codex-mcpd/event";
@@ -47,3 +52,40 @@ it("an id is inserted into the text of an event too", () => {
     params: { _meta: { [KEY]: 12, "codex-mcpd/eventId": "12~.x", requestId: 1 } },
   });
 });
+
+/** A server stops sending at this many unsent bytes. */
+const CONGESTED_BYTES = 256 * 1024;
+/** Together more than the system buffers between two sockets. */
+const MANY = 130_000;
+/** A masked frame whose mask is zero, so that the payload stays as it is. */
+const frame = (opcode: number, payload: string) => Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0, ...Buffer.from(payload)]);
+/** Far more turns of the event loop than it takes to read all frames a chunk at a time. */
+const TURNS = 5_000;
+
+it.each([
+  ["pings", frame(9, "x".repeat(125))],
+  ["requests", frame(1, JSON.stringify({ jsonrpc: "2.0", id: "x".repeat(80), method: "ping" }))],
+  ["messages that are not JSON", frame(1, "{")],
+])("a client that sends %s and reads nothing is not read either, until it reads", async (_, sent) => {
+  await using endpoint = await startEndpoint();
+  const upgraded = once(endpoint.http.server, "upgrade");
+  using client = connectTo(new URL(endpoint.origin).port);
+  const [, serverSide] = (await upgraded) as [unknown, Socket];
+  await once(client.socket, "readable");
+  const all = Buffer.concat(Array.from({ length: MANY }, () => sent));
+  client.socket.write(all);
+  await eventually("a full buffer", () => (serverSide.writableLength > CONGESTED_BYTES ? true : undefined));
+  for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+  expect([serverSide.bytesRead < all.length, serverSide.writableLength < 2 * CONGESTED_BYTES]).toEqual([true, true]);
+  const before = serverSide.bytesRead;
+  client.socket.resume();
+  await eventually("further reading", () => (serverSide.bytesRead > before ? true : undefined));
+});
+
+/** A connection that asks for a WebSocket and reads nothing yet. */
+function connectTo(port: string): Disposable & { readonly socket: Socket } {
+  const socket = connect(Number(port), "127.0.0.1").pause();
+  const lines = [`Host: 127.0.0.1:${port}`, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"];
+  socket.write(["GET /mcp HTTP/1.1", ...lines, `Sec-WebSocket-Key: ${"x".repeat(22)}==`, "", ""].join("\r\n"));
+  return { socket, [Symbol.dispose]: () => socket.destroy() };
+}

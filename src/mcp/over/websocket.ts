@@ -14,7 +14,7 @@ import type { SentMessage } from "./network/replayBuffer.js";
 import type { StreamSink } from "./network/stream.js";
 
 const SUBPROTOCOL = "mcp";
-/** A socket with more unsent bytes gets no messages until it has drained. */
+/** A socket with more unsent bytes gets no messages, and is not read, until it has drained. */
 const CONGESTED_BYTES = 256 * 1024;
 
 export interface WebSocketRules extends SessionRules {
@@ -36,6 +36,9 @@ export class WebSocketEndpoint {
     this.#server = new WebSocketServer({
       noServer: true,
       perMessageDeflate: false,
+      // One frame per iteration of the event loop: a chunk of a client's data may have thousands.
+      allowSynchronousEvents: false,
+      autoPong: false,
       maxPayload: rules.maxMessageBytes,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
     });
@@ -90,9 +93,14 @@ export class WebSocketEndpoint {
     socket.on("pong", () => {
       life.alive = true;
     });
+    socket.on("ping", (data) => {
+      socket.pong(data, false, () => readAgain(socket));
+      readOnlyIfRead(socket);
+    });
     socket.on("message", (frame, isBinary) => {
       life.alive = true;
       receive(open, frame, isBinary);
+      readOnlyIfRead(socket);
     });
     // A close event follows.
     socket.on("error", () => {});
@@ -158,6 +166,19 @@ function answerLost(socket: WebSocket, lost: readonly CallMark[]): void {
   socket.close(1000, "the session is over");
 }
 
+/** A client that does not read is not read either. Otherwise the responses to what it sends would take memory without a limit. */
+function readOnlyIfRead(socket: WebSocket): void {
+  if (isCongested(socket)) socket.pause();
+}
+
+function readAgain(socket: WebSocket): void {
+  if (socket.isPaused && !isCongested(socket)) socket.resume();
+}
+
+function isCongested({ bufferedAmount }: WebSocket): boolean {
+  return bufferedAmount > CONGESTED_BYTES;
+}
+
 function receive(open: HttpSession, frame: RawData, isBinary: boolean): void {
   open.lastUsedAt = Date.now();
   if (isBinary) return open.connection.outbox.send(errorText(null, new RpcError(RPC.invalidRequest, "Messages are text frames")));
@@ -190,7 +211,7 @@ class SocketSink implements StreamSink {
     // The callback of the last frame fires after all earlier frames were sent.
     for (const [at, { text, seq }] of messages.entries())
       this.#socket.send(withEventNumber(text, seq, this.#parts.idOf(seq)), at === last ? () => this.#sent() : undefined);
-    if (this.#socket.bufferedAmount <= CONGESTED_BYTES) return true;
+    if (!isCongested(this.#socket)) return true;
     this.#blocked = true;
     return false;
   }
@@ -198,7 +219,8 @@ class SocketSink implements StreamSink {
   #blocked = false;
 
   #sent(): void {
-    if (!this.#blocked || this.#socket.bufferedAmount > CONGESTED_BYTES) return;
+    readAgain(this.#socket);
+    if (!this.#blocked || isCongested(this.#socket)) return;
     this.#blocked = false;
     this.#parts.drained();
   }

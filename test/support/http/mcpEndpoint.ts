@@ -10,6 +10,7 @@ import { StrayIds } from "../../../src/mcp/over/network/strayIds.js";
 import { mcpEndpoint } from "../../../src/mcp/over/streamableHttp/endpoint.js";
 import type { EndpointRules } from "../../../src/mcp/over/streamableHttp/endpointRequest.js";
 import type { StatelessRules } from "../../../src/mcp/over/streamableHttp/statelessPost.js";
+import { WebSocketEndpoint } from "../../../src/mcp/over/websocket.js";
 import { SESSION_METHODS, Session, type SessionMethod } from "../../../src/mcp/sessions/session.js";
 import { SessionRegistry } from "../../../src/mcp/sessions/sessionRegistry.js";
 import type { StatelessMethod } from "../../../src/mcp/stateless/request.js";
@@ -34,7 +35,7 @@ export interface EndpointOptions {
   readonly requestsInFlight?: number;
 }
 
-/** MCP over HTTP in this process: the real server, access control and sessions, with methods of the test. */
+/** MCP over HTTP and WebSocket in this process: the real server, access control and sessions, with methods of the test. */
 export interface McpEndpoint extends AsyncDisposable {
   readonly origin: string;
   readonly http: HttpServer;
@@ -95,13 +96,17 @@ export async function startEndpoint(options: EndpointOptions = {}): Promise<McpE
     },
     ...options.rules,
   };
+  const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: MIB, lingerMs: 60_000 });
   const http = await openHttpServer({
     host: "127.0.0.1",
     ports: [0],
     timeouts: { headersMs: 10_000, requestMs: 20_000, readingMs: 10_000 },
     access,
     callerOf,
-    router: new Router([mcpEndpoint(rules), ...legacySse(rules)], "MCP is at /mcp"),
+    router: new Router(
+      [{ ...mcpEndpoint(rules), upgrade: (upgrade) => webSockets.upgrade(upgrade) }, ...legacySse(rules)],
+      "MCP is at /mcp",
+    ),
     open: new OpenRequests({ limit: openRequests }),
     problemText: rpcProblemText,
     served: ({ method, route, status }) => served.push(`${method} ${route} ${status}`),
@@ -115,6 +120,7 @@ export async function startEndpoint(options: EndpointOptions = {}): Promise<McpE
     failures,
     served,
     async [Symbol.asyncDispose]() {
+      webSockets.close();
       await sessions.close("the test is over");
       await Promise.all([http.close(), access.close()]);
     },
