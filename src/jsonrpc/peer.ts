@@ -182,7 +182,7 @@ export class JsonRpcPeer {
         return this.#settle(message);
       case "unreadable":
         this.#role.unreadable(message.reason);
-        if (message.answer) respond(errorText(message.answer.id, message.answer.error));
+        if (message.answer) respond(errorText(message.answer.id, message.answer.error), { passing: true });
     }
   }
 
@@ -191,6 +191,7 @@ export class JsonRpcPeer {
     this.#role.unreadable(`a message of ${bytes} characters was refused`);
     this.#outlet.send(
       errorText(null, new RpcError(RPC.invalidRequest, `Message refused: ${bytes} characters exceed this server's limit for one message`)),
+      { passing: true },
     );
   }
 
@@ -199,7 +200,7 @@ export class JsonRpcPeer {
     const objection = messages.length === 0 ? "an empty batch" : this.batchObjection;
     if (objection !== undefined) {
       this.#role.unreadable("a batch, which the negotiated protocol does not have");
-      return this.#outlet.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${objection}`)));
+      return this.#outlet.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${objection}`)), { passing: true });
     }
     const expected = messages.filter((message) => message.kind === "request" || (message.kind === "unreadable" && message.answer));
     const first = expected.find((message) => message.kind === "request");

@@ -13,6 +13,8 @@ export interface About {
   readonly deltaOf?: string;
   /** The message is this whole item: its deltas need not be kept any more. */
   readonly whole?: string;
+  /** The client can do without the message, or read its content elsewhere: a client that returns may find it gone. */
+  readonly passing?: true;
 }
 
 /** The sending side of a connection with one counterpart. */

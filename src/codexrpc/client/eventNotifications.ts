@@ -22,7 +22,8 @@ export function eventNotifications(event: ThreadEvent, where: Where, { raw }: { 
     .map((msg) => ({
       method: `codex/event/${msg.type}`,
       params: { conversationId: where.threadId, id: submissionOf(event, where), msg: oldUserMessage(msg) },
-      about: aboutEvent(event),
+      // A client that returns too late reads the conversation again.
+      about: { ...aboutEvent(event), passing: true },
     }));
 }
 

@@ -181,7 +181,8 @@ function isCongested({ bufferedAmount }: WebSocket): boolean {
 
 function receive(open: HttpSession, frame: RawData, isBinary: boolean): void {
   open.lastUsedAt = Date.now();
-  if (isBinary) return open.connection.outbox.send(errorText(null, new RpcError(RPC.invalidRequest, "Messages are text frames")));
+  if (isBinary)
+    return open.connection.outbox.send(errorText(null, new RpcError(RPC.invalidRequest, "Messages are text frames")), { passing: true });
   const said = parseMessage(textOf(frame));
   open.requests++;
   open.session.peer.receive(said);

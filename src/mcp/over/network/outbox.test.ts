@@ -272,6 +272,26 @@ describe("a client that does not read", () => {
     });
   });
 
+  it("is disconnected also if nobody waits for it, such as the sender of responses", async () => {
+    const box = makeOutbox({ slowReaderMs: 1 });
+    const stuck = new Reader(box, { kind: "everything", takes: 1 });
+    for (const text of ["a", "b", "c", "d", "e"]) {
+      box.send(text);
+      await everythingSent();
+    }
+    await expect.poll(() => stuck.ended).toBe("at once");
+  });
+
+  it.each(["disconnect", "drop-oldest"] as const)("is disconnected for few messages if they are very long, under %s", async (lagPolicy) => {
+    const box = makeOutbox({ slowReaderMs: 1, lagPolicy, replayBytes: 1_000 });
+    const stuck = new Reader(box, { kind: "everything", takes: 1 });
+    box.send("first");
+    await everythingSent();
+    box.send("x".repeat(4_000));
+    await box.congested();
+    expect([stuck.ended, box.counts.disconnected]).toEqual(["at once", 1]);
+  });
+
   it("misses only the oldest deltas of texts, if that is the policy", async () => {
     const box = makeOutbox({ lagPolicy: "drop-oldest" });
     const reader = new Reader(box, { kind: "everything", takes: 1 });

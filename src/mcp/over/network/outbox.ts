@@ -7,8 +7,6 @@ import { StreamNames, type StreamPlace } from "./stream.js";
 import { type DeliveryCounts, type StreamLimits, Streams } from "./streams.js";
 
 export interface OutboxLimits extends StreamLimits {
-  /** Bytes kept for streams that are behind or reconnect. */
-  readonly replayBytes: number;
   /** Bytes kept of completed requests, for a client that lost their last messages. */
   readonly answeredBytes: number;
 }
@@ -166,7 +164,7 @@ export class Outbox implements Outlet {
   }
 
   #keep(text: string, about: About, route: string | undefined): void {
-    const { relatedTo, answer, deltaOf, whole } = about;
+    const { relatedTo, answer, deltaOf, whole, passing = false } = about;
     const message = {
       seq: this.#replay.nextSeq(),
       text,
@@ -177,6 +175,7 @@ export class Outbox implements Outlet {
       answer: answer !== undefined,
       deltaOf,
       whole,
+      passing,
     };
     this.counts.dropped += this.#replay.add(message, this.streams.delivered);
     this.streams.added(message);

@@ -15,6 +15,7 @@ const FINISHED_DELTA: Kind = { deltaOf: "finished" };
 const UNFINISHED_DELTA: Kind = { deltaOf: "unfinished" };
 const OF_REQUEST: Kind = { request: 1 };
 const RESPONSE: Kind = { request: 1, answer: true };
+const PASSING: Kind = { route: undefined, carried: false, passing: true };
 const UNSENT: Kind = { request: 1, route: undefined, carried: false };
 
 class Scene {
@@ -24,7 +25,16 @@ class Scene {
   /** `delivered` is the last number that every stream has sent. */
   add(count: number, kind: Kind, { delivered = ALL_SENT } = {}): this {
     for (let at = 0; at < count; at++) {
-      const sent = { keptAt: 0, route: "a", carried: true, request: undefined, answer: false, deltaOf: undefined, whole: undefined };
+      const sent = {
+        keptAt: 0,
+        route: "a",
+        carried: true,
+        request: undefined,
+        answer: false,
+        deltaOf: undefined,
+        whole: undefined,
+        passing: false,
+      };
       this.#dropped += this.buffer.add({ ...sent, ...kind, seq: this.buffer.nextSeq(), text: TEXT }, delivered);
     }
     return this;
@@ -69,6 +79,18 @@ describe("above its limit the buffer drops", () => {
     const scene = new Scene().add(6, UNSENT);
     scene.buffer.finish(1);
     expect(scene.add(5, STATE).result).toEqual({ left: [7, 8, 9, 10, 11], dropped: 6 });
+  });
+
+  it("at the very end the oldest of those that clients can do without, and counts those that no stream took", () => {
+    const scene = new Scene()
+      .add(2, { ...PASSING, carried: true })
+      .add(1, STATE)
+      .add(6, PASSING);
+    expect(scene.add(2, STATE).result).toEqual({ left: [3, 8, 9, 10, 11], dropped: 4 });
+  });
+
+  it("nothing that a stream still has to send", () => {
+    expect(new Scene().add(11, PASSING, { delivered: 0 }).result.left).toHaveLength(11);
   });
 
   it("no state, and nothing of an open request", () => {
@@ -118,7 +140,12 @@ describe("after the response to a request", () => {
 });
 
 it("forgets old messages, except of open requests and those that no stream took", () => {
-  const scene = new Scene().add(1, STATE).add(1, { route: undefined }).add(1, OF_REQUEST).add(1, { request: 2, answer: true });
+  const sent = { route: undefined, carried: true };
+  const scene = new Scene()
+    .add(1, sent)
+    .add(1, { route: undefined, carried: false })
+    .add(1, OF_REQUEST)
+    .add(1, { request: 2, answer: true });
   scene.add(1, { keptAt: 5 });
   scene.buffer.forgetBefore(5);
   expect(scene.left).toEqual([2, 3, 5]);

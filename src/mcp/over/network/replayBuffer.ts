@@ -15,6 +15,8 @@ export interface SentMessage {
   readonly answer: boolean;
   readonly deltaOf: string | undefined;
   readonly whole: string | undefined;
+  /** Whether it may be dropped although nobody has taken it. */
+  readonly passing: boolean;
 }
 
 export interface ReplayLimits {
@@ -87,9 +89,9 @@ export class ReplayBuffer {
     }
   }
 
-  /** Drops messages older than this time, unless their request is still open or no stream has taken them yet. */
+  /** Drops messages older than this time, unless their request is still open or, without a request, no stream has sent them yet. */
   forgetBefore(time: number): void {
-    this.#keep((entry) => entry.keptAt >= time || (entry.request === undefined ? entry.route === undefined : !this.#isAnswered(entry)));
+    this.#keep((entry) => entry.keptAt >= time || (entry.request === undefined ? !entry.carried : !this.#isAnswered(entry)));
     const spokenOf = new Set(this.#entries.map(({ request }) => request));
     for (const request of this.#answered) if (!spokenOf.has(request)) this.#answered.delete(request);
     const withDeltas = new Set(this.#entries.map(({ deltaOf }) => deltaOf));
@@ -107,8 +109,9 @@ export class ReplayBuffer {
   }
 
   /**
-   * The order of dropping: deltas of finished texts, then sent messages of completed requests, then deltas of unfinished texts, and last
-   * messages of completed requests that were never sent because no stream was open.
+   * The order of dropping: deltas of finished texts, then sent messages of completed requests, then deltas of unfinished texts, then
+   * messages of completed requests that were never sent because no stream was open, and last the oldest of those that clients can do
+   * without.
    */
   #trim(delivered: number): number {
     const isFinishedDelta = ({ deltaOf }: SentMessage) => deltaOf !== undefined && this.#wholes.has(deltaOf);
@@ -124,6 +127,11 @@ export class ReplayBuffer {
         return false;
       });
     }
+    this.#keep((entry) => {
+      if (this.#weight <= this.#limits.total / 2 || !entry.passing || entry.seq > delivered) return true;
+      if (!entry.carried) lost++;
+      return false;
+    });
     // The rest must not be dropped. Raising the threshold avoids scanning every message again.
     this.#trimAt = Math.max(this.#limits.total, this.#weight * 2);
     return lost;

@@ -39,6 +39,8 @@ export class Stream {
   blockedSince: number | undefined;
   /** Messages that arrived while the stream was blocked. */
   waiting = 0;
+  /** Their length, without deltas. */
+  waitingLength = 0;
   /** The stream was closed because the client did not read; the client may reconnect. */
   disconnected = false;
   /** Deltas up to this number are dropped: the client is too far behind. */

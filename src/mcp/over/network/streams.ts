@@ -9,10 +9,15 @@ const WRITE_LENGTH = 64 * 1024;
 /** The length that a session may send before other sessions are served. */
 const TURN_LENGTH = 16 * 1024;
 
+/** How many times the kept bytes may be queued for one stream. Deltas do not count. */
+const MOST_BEHIND = 4;
+
 /** What happens to a stream that exceeds its queue limit. */
 export type LagPolicy = "disconnect" | "drop-oldest";
 
 export interface StreamLimits {
+  /** Bytes kept for streams that are behind or reconnect. */
+  readonly replayBytes: number;
   /** Messages that may be queued for one stream. */
   readonly queueLength: number;
   readonly lagPolicy: LagPolicy;
@@ -99,12 +104,14 @@ export class Streams {
   drained(stream: Stream): void {
     stream.blockedSince = undefined;
     stream.waiting = 0;
+    stream.waitingLength = 0;
     this.#schedule();
   }
 
   /** A message was added. It is sent together with the others when the streams are next scheduled. */
   added(message: SentMessage): void {
-    for (const stream of this.#streams) if (stream.blockedSince !== undefined && stream.carries(message)) this.#noteWaiting(stream);
+    for (const stream of this.#streams)
+      if (stream.blockedSince !== undefined && stream.carries(message)) this.#noteWaiting(stream, message);
     this.#unsent += message.text.length;
     this.#schedule();
   }
@@ -144,19 +151,24 @@ export class Streams {
     this.#relieve();
   }
 
-  #noteWaiting(stream: Stream): void {
+  #noteWaiting(stream: Stream, { text, deltaOf }: SentMessage): void {
     stream.waiting++;
-    if (this.#limits.lagPolicy === "drop-oldest" && this.#isAtLimit(stream))
+    if (deltaOf === undefined) stream.waitingLength += text.length;
+    if (this.#limits.lagPolicy === "drop-oldest" && stream.waiting >= this.#limits.queueLength)
       stream.skipDeltasUpTo = this.#messages.lastSeq - this.#limits.queueLength;
+    // Responses are sent without waiting for the stream.
+    if (this.#isHeldUp()) this.#limitWait();
   }
 
-  #isAtLimit({ blockedSince, waiting }: Stream): boolean {
-    return blockedSince !== undefined && waiting >= this.#limits.queueLength;
+  /** A stream is so far behind that the session must wait for it or disconnect it. */
+  #isAtLimit({ blockedSince, waiting, waitingLength }: Stream): boolean {
+    if (blockedSince === undefined) return false;
+    const hasTooMany = this.#limits.lagPolicy === "disconnect" && waiting >= this.#limits.queueLength;
+    return hasTooMany || waitingLength >= MOST_BEHIND * this.#limits.replayBytes;
   }
 
-  /** A stream without permitted loss is at its limit, so the session must wait for it or disconnect it. */
   #isHeldUp(): boolean {
-    return this.#limits.lagPolicy === "disconnect" && this.#streams.some((stream) => this.#isAtLimit(stream));
+    return this.#streams.some((stream) => this.#isAtLimit(stream));
   }
 
   #schedule(): void {
@@ -225,7 +237,11 @@ export class Streams {
   /** Releases the waiting sender, or starts the timer that disconnects slow streams. */
   #relieveIfRead(): void {
     if (!this.#isHeldUp()) this.#relieve();
-    else if (this.#backpressure) this.#overdue ??= setTimeout(() => this.#disconnectSlow(), this.#limits.slowReaderMs);
+    else this.#limitWait();
+  }
+
+  #limitWait(): void {
+    this.#overdue ??= setTimeout(() => this.#disconnectSlow(), this.#limits.slowReaderMs);
   }
 
   #relieve(): void {
