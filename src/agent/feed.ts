@@ -53,6 +53,11 @@ export interface FeedGap {
   readonly type: "gap";
 }
 
+interface KeptEntry {
+  readonly entry: FeedEntry;
+  readonly owner: Principal | undefined;
+}
+
 interface ChangedThread {
   readonly owner: Principal | undefined;
 }
@@ -70,7 +75,9 @@ export interface FeedReading {
  */
 export class Feed implements ThreadObserver {
   readonly #name = randomUUID().slice(0, 8);
-  readonly #entries: { readonly entry: FeedEntry; readonly owner: Principal | undefined }[] = [];
+  readonly #entries: KeptEntry[] = [];
+  /** The entries that still hold, however old they are: about open threads, running turns and open questions, by their ids. */
+  readonly #inForce = new Map<ThreadId | TurnKey | ApprovalId, KeptEntry>();
   readonly #owners = new Map<ThreadId, Principal>();
   #last = 0;
   #more: Deferred<void> | undefined;
@@ -89,7 +96,8 @@ export class Feed implements ThreadObserver {
   /** The entry at a cursor; undefined if it is no longer kept or the caller may not see it. */
   entryAt(caller: Caller | undefined, cursor: string): FeedEntry | undefined {
     const number = this.#numberOf(cursor);
-    const found = number === undefined ? undefined : this.#entries[number - 1 - (this.#last - this.#entries.length)];
+    const kept = number === undefined ? undefined : this.#entries[number - 1 - (this.#last - this.#entries.length)];
+    const found = kept ?? [...this.#inForce.values()].find(({ entry }) => entry.number === number);
     return found && sees(caller, found.owner) ? found.entry : undefined;
   }
 
@@ -98,14 +106,15 @@ export class Feed implements ThreadObserver {
     return [...this.#owners].flatMap(([id, owner]) => (sees(caller, owner) ? [id] : []));
   }
 
-  /** The last entry of a type that matches and that the caller may see; undefined if it is no longer kept. */
+  /** The last entry of a type that matches and that the caller may see; undefined if it is no longer kept. One that still holds is. */
   lastOf<Type extends FeedEntry["type"]>(
     caller: Caller | undefined,
     type: Type,
     isSought: (entry: Extract<FeedEntry, { type: Type }>) => boolean,
   ): Extract<FeedEntry, { type: Type }> | undefined {
     const isOfType = (entry: FeedEntry): entry is Extract<FeedEntry, { type: Type }> => entry.type === type;
-    for (const { entry, owner } of this.#entries.toReversed()) if (isOfType(entry) && isSought(entry) && sees(caller, owner)) return entry;
+    for (const kept of [this.#entries, [...this.#inForce.values()]])
+      for (const { entry, owner } of kept.toReversed()) if (isOfType(entry) && isSought(entry) && sees(caller, owner)) return entry;
     return undefined;
   }
 
@@ -191,9 +200,38 @@ export class Feed implements ThreadObserver {
   #add(threadId: ThreadId, fact: FeedFact, owner = this.#owners.get(threadId)): void {
     const number = ++this.#last;
     const entry: FeedEntry = { cursor: `${this.#name}-${number}`, number, at: Date.now(), threadId, ...fact };
-    this.#entries.push({ entry, owner });
+    const kept = { entry, owner };
+    this.#entries.push(kept);
+    this.#noteInForce(kept);
     if (this.#entries.length > MOST_KEPT) this.#entries.shift();
     this.#wake();
+  }
+
+  #noteInForce(kept: KeptEntry): void {
+    const { entry } = kept;
+    switch (entry.type) {
+      case "threadOpened":
+        this.#inForce.set(entry.threadId, kept);
+        break;
+      case "turnBegun":
+        this.#inForce.set(entry.turnKey, kept);
+        break;
+      case "questionAsked":
+        this.#inForce.set(entry.questionId, kept);
+        break;
+      case "questionAnswered":
+        this.#inForce.delete(entry.questionId);
+        break;
+      case "turnEnded":
+        for (const [id, { entry: other }] of this.#inForce)
+          if ("turnKey" in other && other.turnKey === entry.turnKey) this.#inForce.delete(id);
+        break;
+      case "threadClosed":
+        this.#inForce.delete(entry.threadId);
+        break;
+      case "threadChanged":
+      case "turnQueued":
+    }
   }
 
   #wake(): void {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { eventually } from "../../../test/support/eventually.js";
 import { OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../lib/ids.js";
 import { type EventSource, type PlacedEvent, parseCursor } from "../timeline/eventSource.js";
@@ -90,4 +91,28 @@ it("the server's stream sends a reset as well, and continues from the newest eve
     () => true,
   );
   expect(reset).toMatchObject({ id: agent.feed.now, event: { type: "reset" } });
+});
+
+it("a turn that still runs is followed, however many events of others came after its beginning", async () => {
+  await using stage = new OwnToolsStage();
+  const { agent } = stage;
+  const turn = await agent.begin(ask(), { text: "hang" }, { turnId: turnIdOf("1") });
+  const { threadId, key } = turn;
+  await eventually("the turn's first event", () => (turn.log.size > 0 ? true : undefined));
+  const old = await place(stage, threadId);
+  makeOld(stage);
+  const now = await place(stage, threadId);
+  expect([now.turn, now.feed]).toEqual([old.turn, agent.feed.now]);
+
+  agent.feed.threadChanged(threadId, { change: "renamed", name: "one", owner: undefined });
+  const seen = await until(
+    (signal) => new ThreadStream({ agent, ask: ask(signal), threadId, after: now }),
+    ({ event }) => {
+      if (event.type === "thread.changed") turn.interrupt();
+      return event.type === "turn.ended";
+    },
+  );
+  expect(seen.filter(({ event }) => event.type === "reset")).toEqual([]);
+  makeOld(stage);
+  expect(agent.feed.lastOf(undefined, "turnBegun", ({ turnKey }) => turnKey === key)).toBeUndefined();
 });
