@@ -932,7 +932,7 @@ export class Agent {
   #request(ask: Ask, wish: Wish): TurnRequest {
     const { caller, watchTurn } = ask;
     const limits = this.#limitsOf(caller);
-    const attend = this.#parts.attendance.watch(wish);
+    const attend = this.#parts.attendance.watch(wish, caller?.principal);
     const watch: TurnWatch = (turn) => {
       // A reply cancelled while it was prepared must not start when it reaches the head of the queue. A first turn may: it also reports its
       // thread id.

@@ -5,6 +5,7 @@ import { newThreadId, turnIdOf } from "../lib/ids.js";
 import type { ThreadEvent } from "../threads/events.js";
 import { Turn } from "../threads/turn.js";
 import { Attendance } from "./attendance.js";
+import type { Principal } from "./caller.js";
 
 const DONE: ThreadEvent = { type: "turnCompleted", lastMessage: "ok" };
 const WISH = { input: { text: "mend it" }, on: settingsIn("/repo") };
@@ -15,8 +16,8 @@ class Ground {
   readonly attendance = new Attendance({ unattendedMs: 15 * MINUTE, report: (line) => this.reported.push(line) });
   readonly thread = newThreadId();
 
-  begin(wish = WISH): Turn {
-    const turn = new Turn(this.thread, turnIdOf("1"), { ...wish.input, watch: this.attendance.watch(wish) });
+  begin(wish = WISH, principal?: Principal): Turn {
+    const turn = new Turn(this.thread, turnIdOf("1"), { ...wish.input, watch: this.attendance.watch(wish, principal) });
     turn.begin();
     return turn;
   }
@@ -172,6 +173,17 @@ describe("the end of a turn", () => {
     for (const turn of ended) turn.publish([DONE]);
     expect(ground.attendance.on(ground.thread).map((attended) => attended.turn)).toEqual([...running, ...ended.slice(6)]);
   });
+});
+
+it("the results of one principal are kept, however many turns of another end", () => {
+  const ground = new Ground();
+  const [bobs, ...alices] = Array.from({ length: 70 }, (_, at) => ground.begin(WISH, (at === 0 ? "bob" : "alice") as Principal));
+  for (const turn of [bobs, ...alices])
+    if (turn) {
+      ground.attendance.visit(turn).leave();
+      turn.publish([DONE]);
+    }
+  expect(ground.attendance.on(ground.thread).map((attended) => attended.turn)).toEqual([bobs, ...alices.slice(6)]);
 });
 
 describe("a turn whose caller was lost", () => {

@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import type { ThreadId } from "../lib/ids.js";
 import { LONGEST_TIMER_MS } from "../lib/promises.js";
+import { surplusOf } from "../lib/shares.js";
 import type { ThreadEvent, TurnEnd, TurnInput } from "../threads/events.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import { isTurnEnd, type Turn, type TurnWatch } from "../threads/turn.js";
+import type { Principal } from "./caller.js";
 
 /** A request for a turn. Two equal wishes are the same request. */
 export interface Wish {
@@ -38,7 +40,7 @@ export interface AttendanceOptions {
 }
 
 /**
- * The number of ended turns kept for callers that come for the result. The thread keeps the answer for good; here it is kept with all its
+ * The number of ended turns kept for callers that come for the result, of all principals together. The thread keeps the answer for good; here it is kept with all its
  * details.
  */
 const MOST_ENDED = 64;
@@ -58,11 +60,11 @@ export class Attendance {
     this.#options = options;
   }
 
-  /** Observes the turn that is started for a wish. The caller that starts it is expected to visit it. */
-  watch(wish: Wish): TurnWatch {
+  /** Observes the turn that is started for a principal's wish. The caller that starts it is expected to visit it. */
+  watch(wish: Wish, principal?: Principal): TurnWatch {
     return (turn) => {
       for (const earlier of this.on(turn.threadId)) earlier.newerBegan();
-      const attended = new AttendedTurn(turn, wish, this.#options);
+      const attended = new AttendedTurn(turn, { wish, principal }, this.#options);
       this.#turns.set(turn, attended);
       return (event) => {
         attended.take(event);
@@ -103,14 +105,16 @@ export class Attendance {
 
   #ended(attended: AttendedTurn): void {
     if (!attended.wasVisited) this.#turns.delete(attended.turn);
-    const ended = [...this.#turns.keys()].filter((turn) => turn.ended || turn === attended.turn);
-    for (const turn of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) this.#turns.delete(turn);
+    const ended = [...this.#turns.values()].filter((each) => each.turn.ended || each === attended);
+    for (const { turn } of surplusOf(ended, MOST_ENDED, { ownerOf: ({ principal }) => principal })) this.#turns.delete(turn);
   }
 }
 
 /** A turn with its callers. */
 export class AttendedTurn {
   readonly turn: Turn;
+  /** Whose request started it; undefined for the server's own user. */
+  readonly principal: Principal | undefined;
   /** Milliseconds since 1970. */
   readonly since = Date.now();
   readonly #wish: Wish;
@@ -127,8 +131,13 @@ export class AttendedTurn {
   #unattended: NodeJS.Timeout | undefined;
   #end: { readonly how: TurnEnd["type"]; readonly at: number } | undefined;
 
-  constructor(turn: Turn, wish: Wish, options: AttendanceOptions) {
+  constructor(
+    turn: Turn,
+    { wish, principal }: { readonly wish: Wish; readonly principal: Principal | undefined },
+    options: AttendanceOptions,
+  ) {
     this.turn = turn;
+    this.principal = principal;
     this.#wish = wish;
     this.#options = options;
     this.#look();

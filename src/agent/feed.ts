@@ -126,6 +126,11 @@ export class Feed implements ThreadObserver {
     this.#owners.set(id, owner);
   }
 
+  /** The owner of a thread in memory. */
+  ownerOf(id: ThreadId): Principal | undefined {
+    return this.#owners.get(id);
+  }
+
   /** Opening the thread failed. */
   forget(id: ThreadId): void {
     this.#owners.delete(id);

@@ -72,4 +72,12 @@ describe("the wait that is learnt from a client's timeouts", () => {
     for (let number = 0; number <= 1_000; number++) patience.timedOut(nth(number), 10_000);
     expect([patience.of(nth(0), UNKNOWN), patience.of(nth(1), UNKNOWN)]).toEqual([50_000, 8_000]);
   });
+
+  it("is kept for one principal, however many clients another has", () => {
+    const patience = new Patience();
+    patience.timedOut(ANN, 10_000);
+    for (let number = 0; number <= 1_000; number++)
+      patience.timedOut({ principal: "bob" as Principal, client: `client ${number}` }, 10_000);
+    expect(patience.of(ANN, UNKNOWN)).toBe(8_000);
+  });
 });

@@ -1,3 +1,4 @@
+import { surplusOf } from "../lib/shares.js";
 import type { Principal } from "./caller.js";
 
 /** A caller that waits for a turn. Clients with the same name and principal are assumed to have the same timeout. */
@@ -41,7 +42,7 @@ const MOST_LEARNT = 1_000;
  */
 export class Patience {
   readonly #options: PatienceOptions;
-  readonly #learnt = new Map<string, { readonly ms: number; readonly until: number }>();
+  readonly #learnt = new Map<string, { readonly ms: number; readonly until: number; readonly principal: Principal | undefined }>();
 
   constructor(options: PatienceOptions = {}) {
     this.#options = options;
@@ -62,9 +63,10 @@ export class Patience {
     const key = keyOf(waiter);
     const ms = Math.max(LEAST_LEARNT_MS, Math.min(afterMs * SHARE_OF_TIME_OUT, this.#learntOf(waiter)));
     this.#learnt.delete(key);
-    this.#learnt.set(key, { ms, until: this.#now() + LEARNT_FOR_MS });
-    const [oldest] = this.#learnt.keys();
-    if (this.#learnt.size > MOST_LEARNT && oldest !== undefined) this.#learnt.delete(oldest);
+    this.#learnt.set(key, { ms, until: this.#now() + LEARNT_FOR_MS, principal: waiter.principal });
+    if (this.#learnt.size <= MOST_LEARNT) return;
+    for (const [surplus] of surplusOf(this.#learnt, MOST_LEARNT, { ownerOf: ([, { principal }]) => principal }))
+      this.#learnt.delete(surplus);
   }
 
   #learntOf(waiter: Waiter): number {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SeededRandom } from "../../test/support/patch/random.js";
-import { type Release, Shares } from "./shares.js";
+import { type Release, Shares, surplusOf } from "./shares.js";
 
 /** Takes places for one principal until one is refused. */
 function takeAll(shares: Shares, principal: string): Release[] {
@@ -85,5 +85,27 @@ describe("for all sequences of requests", () => {
     }
     for (const own of places.values()) for (const place of own) place();
     expect(shares.taken).toBe(0);
+  });
+});
+
+describe("of entries in a memory that several owners share", () => {
+  const ownerOf = (entry: string) => entry[0];
+
+  it("none is surplus while there is room", () => {
+    expect(surplusOf(["a1", "b1", "a2"], 3, { ownerOf })).toEqual([]);
+  });
+
+  it("the oldest of a lone owner are", () => {
+    expect(surplusOf(["a1", "a2", "a3", "a4"], 2, { ownerOf })).toEqual(["a1", "a2"]);
+  });
+
+  it("those of the owner with the most are, however old the others' are", () => {
+    expect(surplusOf(["b1", "a1", "a2", "a3", "c1", "a4"], 4, { ownerOf })).toEqual(["a1", "a2"]);
+  });
+
+  it("those of the owner whose entries weigh most are", () => {
+    const weightOf = (entry: string) => entry.length;
+    expect(surplusOf(["a.........", "b1", "b2", "b3"], 8, { ownerOf, weightOf })).toEqual(["a........."]);
+    expect(surplusOf(["a", "b1", "b2", "b3"], 5, { ownerOf, weightOf })).toEqual(["b1"]);
   });
 });

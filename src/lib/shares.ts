@@ -84,3 +84,37 @@ export class Shares<Principal = string> {
     else this.#held.delete(principal);
   }
 }
+
+/** How entries of a memory count that several owners share. */
+export interface Holding<Entry> {
+  readonly ownerOf: (entry: Entry) => unknown;
+  /** Default: 1 for each. */
+  readonly weightOf?: (entry: Entry) => number;
+}
+
+/**
+ * The entries to drop so that the others weigh at most `most`. Each is the oldest of the owner that holds most, so that no owner loses
+ * entries to one who holds more. Entries are given oldest first.
+ */
+export function surplusOf<Entry>(entries: Iterable<Entry>, most: number, { ownerOf, weightOf = () => 1 }: Holding<Entry>): Entry[] {
+  const held = new Map<unknown, { weight: number; readonly oldestLast: Entry[] }>();
+  let total = 0;
+  for (const entry of [...entries].toReversed()) {
+    const owner = ownerOf(entry);
+    const own = held.get(owner) ?? { weight: 0, oldestLast: [] };
+    held.set(owner, own);
+    own.oldestLast.push(entry);
+    own.weight += weightOf(entry);
+    total += weightOf(entry);
+  }
+  const surplus: Entry[] = [];
+  while (total > most) {
+    const heaviest = [...held.values()].reduce((one, other) => (other.weight > one.weight ? other : one));
+    const oldest = heaviest.oldestLast.pop();
+    if (oldest === undefined) break;
+    heaviest.weight -= weightOf(oldest);
+    total -= weightOf(oldest);
+    surplus.push(oldest);
+  }
+  return surplus;
+}

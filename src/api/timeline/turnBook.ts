@@ -1,6 +1,7 @@
 import type { Agent, Ask } from "../../agent/agent.js";
 import type { FeedEntry } from "../../agent/feed.js";
 import type { ThreadId, TurnKey } from "../../lib/ids.js";
+import { type Holding, surplusOf } from "../../lib/shares.js";
 import type { TurnResource } from "../schemas/threads.js";
 import { turnView } from "./views.js";
 
@@ -13,6 +14,8 @@ const MOST_CHARACTERS = 8_000_000;
 
 interface KeptTurn {
   readonly threadId: ThreadId;
+  /** The thread's owner. */
+  readonly principal: string | undefined;
   readonly turn: Promise<TurnResource>;
   /** The length of its result, once known. */
   characters: number;
@@ -51,7 +54,10 @@ export class TurnBook {
     const turn = running.find(({ key }) => key === turnKey);
     if (!turn) return;
     // The outcome never rejects.
-    void turn.outcome.then(() => this.#keep(turnKey, { threadId, turn: turnView(agent, turn, { isWaiting: false }), characters: 0 }));
+    const principal = agent.feed.ownerOf(threadId);
+    void turn.outcome.then(() =>
+      this.#keep(turnKey, { threadId, principal, turn: turnView(agent, turn, { isWaiting: false }), characters: 0 }),
+    );
   }
 
   #keep(key: TurnKey, kept: KeptTurn): void {
@@ -67,11 +73,10 @@ export class TurnBook {
   }
 
   #makeRoom(): void {
-    let characters = [...this.#kept.values()].reduce((sum, kept) => sum + kept.characters, 0);
-    for (const [key, kept] of this.#kept) {
-      if (this.#kept.size <= MOST_KEPT && characters <= MOST_CHARACTERS) return;
+    for (const [key] of surplusOf(this.#kept, MOST_KEPT, { ownerOf })) this.#kept.delete(key);
+    for (const [key] of surplusOf(this.#kept, MOST_CHARACTERS, { ownerOf, weightOf: ([, kept]) => kept.characters }))
       this.#kept.delete(key);
-      characters -= kept.characters;
-    }
   }
 }
+
+const ownerOf: Holding<[unknown, KeptTurn]>["ownerOf"] = ([, { principal }]) => principal;
