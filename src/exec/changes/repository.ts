@@ -31,8 +31,8 @@ const LARGEST_OUTPUT = 4 * 1024 * 1024;
 const MOST_DIRTY = 20_000;
 /** Up to this number of tracked files, git examines all of them within milliseconds. */
 const FEW_FILES = 5_000;
-/** Each submodule costs two more runs of git. */
-const MOST_SUBMODULES = 8;
+/** Each inner repository costs two more runs of git. */
+const MOST_INNER = 8;
 /** Each name in `.gitmodules` is looked up on the disk synchronously, and anyone can write that file. */
 const MOST_CLAIMS = 200;
 /** Where our own folder appears in the sandbox. */
@@ -126,15 +126,26 @@ export class Repository {
     );
   }
 
-  /** The folders of its submodules that are checked out and whose repositories are its own. */
-  async submodules(mayRead: (file: string) => boolean): Promise<readonly string[]> {
+  /** Whether git leaves out everything in this folder, so that it shows no change there. */
+  async ignores(folder: string, signal: AbortSignal): Promise<boolean> {
+    const name = `./${path.relative(this.root, folder)}`;
+    return (await this.#run(["--no-literal-pathspecs", "check-ignore", "--quiet", "--", name], signal)) !== undefined;
+  }
+
+  /**
+   * The folders of the repositories in it whose git folders are its own or theirs: submodules that are checked out and, of the given paths
+   * that git reports, those of untracked repositories.
+   */
+  async innerFolders(dirty: Iterable<string>, mayRead: (file: string) => boolean): Promise<readonly string[]> {
     const list = await readGuarded(path.join(this.root, ".gitmodules"), { maxBytes: LARGEST_CONFIG, larger: "refuse", mayRead }).catch(
       () => undefined,
     );
     const settings = [...gitSettings(list?.bytes.toString() ?? "")];
     const named = settings.flatMap(({ key, value }) => (key === "path" ? [path.join(this.root, value)] : []));
-    const examined = [...new Set(named)].slice(0, MOST_CLAIMS);
-    return examined.filter((folder) => this.#isOwn(folder)).slice(0, MOST_SUBMODULES);
+    // Git ends only the paths of repositories with a slash.
+    const untracked = [...dirty].flatMap((name) => (name.endsWith("/") ? [path.join(this.root, name.slice(0, -1))] : []));
+    const examined = [...new Set([...named, ...untracked])].slice(0, MOST_CLAIMS);
+    return examined.filter((folder) => this.#isOwn(folder)).slice(0, MOST_INNER);
   }
 
   #isOwn(folder: string): boolean {

@@ -323,6 +323,40 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(files).toEqual(["git", "add deep/sub/new.txt +1 -0", "add false/s.txt +1 -0", "update deep/sub/s.txt +1 -0"]);
   });
 
+  it("changes in untracked repositories in it are reported with their lines; one that the turn creates is reported by its folder", async () => {
+    const other = otherRepository();
+    repository({ "a.txt": "1\n", "false/.keep": "" });
+    const nested = (name: string) => execFileSync("cp", ["-r", other, path.join(work, name)]);
+    for (const name of ["clone", "untouched", "gone"]) nested(name);
+    mkdirSync(path.join(work, "foreign"));
+    put("foreign/.git", `gitdir: ${path.join(other, ".git")}\n`);
+    const files = await told(() => {
+      put("clone/s.txt", "1\n2\n");
+      put("clone/new.txt", "1\n");
+      rmSync(path.join(work, "gone"), { recursive: true });
+      nested("fresh");
+      put("a.txt", "2\n");
+    });
+    expect(files).toEqual([
+      "git",
+      "add clone/new.txt +1 -0",
+      "add fresh +undefined -undefined",
+      "delete gone +undefined -undefined",
+      "update a.txt +1 -1",
+      "update clone/s.txt +1 -0",
+    ]);
+  });
+
+  it("a folder in it that git ignores is compared without git", async () => {
+    repository({ "a.txt": "1\n", ".gitignore": "out/\n" });
+    put("out/x.txt", "1\n");
+    const change = () => {
+      put("out/x.txt", "2\n");
+      put("a.txt", "2\n");
+    };
+    expect(await told(change, { cwd: path.join(work, "out") })).toEqual(["folder", "update out/x.txt +undefined -undefined"]);
+  });
+
   describe("a submodule in which git is slow", () => {
     /** Git hangs in the submodule at its runs with these numbers, from 1. */
     function slowIn(inner: string, runs: readonly number[]): LookingHost {

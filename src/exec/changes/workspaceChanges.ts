@@ -43,7 +43,7 @@ interface FirstLook {
   readonly root: string;
   /** The marks cover everything that differed from the commit; otherwise file timestamps show what changed since. */
   readonly isComplete: boolean;
-  /** Of a repository's submodules. */
+  /** Of the repositories in a repository. */
   readonly inner?: readonly FirstLook[];
 }
 
@@ -95,7 +95,11 @@ export class WorkspaceChanges {
     // What git cannot read is compared as a folder.
     const repository = await this.#opened(cwd);
     const first = repository && (await this.#lookAtRepository(repository, signal));
-    if (first) return { ...first, inner: await this.#lookAtSubmodules(repository, signal) };
+    if (first && cwd !== first.root && (await repository.ignores(cwd, signal))) {
+      repository.close(this.#host);
+      return this.#lookAtFolder(cwd, signal);
+    }
+    if (first) return { ...first, inner: await this.#lookAtInner(repository, { dirty: first.marks.keys(), signal }) };
     return signal.aborted ? "unknown" : this.#lookAtFolder(cwd, signal);
   }
 
@@ -121,9 +125,15 @@ export class WorkspaceChanges {
     return { repository, marks, root, isComplete: true, texts: await this.#textsOf(root, marks, signal) };
   }
 
-  /** Git compares submodules by their commits only, unless it runs in each of them, with the configuration that it finds there. */
-  async #lookAtSubmodules(repository: Repository, signal: AbortSignal): Promise<readonly FirstLook[]> {
-    const folders = await repository.submodules(this.#mayRead(repository.root)).catch(() => []);
+  /**
+   * Git compares submodules by their commits only, and untracked repositories not at all, unless it runs in each of them, with the
+   * configuration that it finds there.
+   */
+  async #lookAtInner(
+    repository: Repository,
+    { dirty, signal }: { readonly dirty: Iterable<string>; readonly signal: AbortSignal },
+  ): Promise<readonly FirstLook[]> {
+    const folders = await repository.innerFolders(dirty, this.#mayRead(repository.root)).catch(() => []);
     const looks = await Promise.all(
       folders.map(async (folder) => {
         const inner = await this.#opened(folder);
@@ -147,7 +157,7 @@ export class WorkspaceChanges {
   async #compare(first: FirstLook, signal: AbortSignal, byPatches: ChangedFiles): Promise<ChangedFiles | undefined> {
     const { repository, root, inner = [] } = first;
     if (repository) {
-      // The look at a submodule that the turn removed fails, and the others continue. If the time is up, all changes are unknown.
+      // The look at an inner repository that the turn removed fails, and the others continue. If the time is up, all changes are unknown.
       const found = await Promise.all([first, ...inner].map((look) => this.#foundIn(look, signal).catch(() => undefined)));
       if (signal.aborted && found.includes(undefined)) return undefined;
       if (found[0] === undefined) return byPatches;
@@ -201,6 +211,7 @@ export class WorkspaceChanges {
   #changeOf(name: string, first: FirstLook, now: DirtyPath | undefined): NamedChange[] {
     const file = path.join(first.root, name);
     const mark = markOf(file);
+    if (mark && first.inner?.some(({ root }) => file === `${root}/`)) return [];
     if (first.marks.has(name)) return difference(name, first.marks.get(name), mark);
     const sinceMs = this.#place.sinceMs - FILE_CLOCK_LAG_MS;
     if (!now || (!first.isComplete && changedMs(file, mark) <= sinceMs)) return [];
