@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
+import { contentOfText } from "../../approvals/forms.js";
 import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js";
-import { isFields } from "../../lib/fields.js";
 import { type ApiParts, type ApiRequest, askOf } from "../base/apiParts.js";
 import { AnsweredBefore, ApiProblem } from "../base/problems.js";
 import { Settlement } from "../schemas/common.js";
@@ -115,13 +115,12 @@ function decisionOf({ subject }: ApprovalRequest, { decision, reason, content, t
     case "answer":
       if (subject.kind !== "form")
         throw new InvalidArguments("This question asks for a decision: send `decision` approve, approve-for-session, deny or abort.");
-      return { kind: "answered", content: content ?? { [onlyField(subject.requestedSchema)]: text ?? "" } };
+      return { kind: "answered", content: content ?? filledIn(text ?? "", subject.requestedSchema) };
   }
 }
 
-function onlyField({ properties }: Readonly<Record<string, unknown>>): string {
-  const fields = isFields(properties) ? Object.keys(properties) : [];
-  const [only] = fields;
-  if (only !== undefined && fields.length === 1) return only;
-  throw new InvalidArguments(`This question has the fields ${fields.join(", ")}: give \`content\` with them.`);
+function filledIn(text: string, schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const form = contentOfText(text, schema);
+  if ("content" in form) return form.content;
+  throw new InvalidArguments(`${form.complaint} Give the fields as \`content\`.`);
 }

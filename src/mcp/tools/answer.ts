@@ -1,7 +1,7 @@
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments, QuestionSettled } from "../../agent/errors.js";
+import { contentOfConsent, contentOfText, fieldLines } from "../../approvals/forms.js";
 import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js";
-import { isFields } from "../../lib/fields.js";
 import { questionLine } from "../wording/activity.js";
 import { answer } from "../wording/callResult.js";
 import { wayText } from "../wording/turnReport.js";
@@ -16,9 +16,7 @@ export const answerTool = defineTool({
     "Then call codex-wait. The first answer decides.",
   input: {
     id: arg.text("The question's id."),
-    decision: arg.optional(
-      arg.choice(["approve", "approve-for-session", "deny", "abort"], "`abort` also ends the turn. Not for questions that need text."),
-    ),
+    decision: arg.optional(arg.choice(["approve", "approve-for-session", "deny", "abort"], "`abort` also ends the turn.")),
     reason: arg.optional(arg.text("With `deny`: what the agent should do instead.")),
     text: arg.optional(arg.text("The answer to a question that needs text; several fields as a JSON object.")),
   },
@@ -92,47 +90,41 @@ function openLine(request: ApprovalRequest): string {
 
 /** Throws `InvalidArguments` if the arguments do not answer this question. */
 function decisionOf({ subject }: ApprovalRequest, { decision, reason, text }: Given): ApprovalDecision {
-  if (subject.kind === "form" && text !== undefined) return { kind: "answered", content: contentOf(text, subject.requestedSchema) };
+  const said = text?.trim() ? text : undefined;
   switch (decision) {
-    case "approve":
-    case "approve-for-session":
-      if (subject.kind === "form")
-        throw new InvalidArguments(
-          `This question needs a text answer: give \`text\` (${fieldsOf(subject.requestedSchema).join(", ")}), or \`decision\` deny.`,
-        );
-      return { kind: decision === "approve" ? "approved" : "approvedForSession" };
     case "deny":
-      return { kind: "denied", ...(reason?.trim() && { reason: reason.trim() }) };
+      return { kind: "denied", ...deniedFor(reason?.trim() || said?.trim()) };
     case "abort":
       return { kind: "abort" };
+    case "approve":
+    case "approve-for-session":
     case undefined:
-      throw new InvalidArguments(
-        subject.kind === "form"
-          ? "Give `text`, or `decision` deny or abort."
-          : "Give `decision`: approve, approve-for-session, deny or abort.",
-      );
+      return subject.kind === "form" ? filledIn(subject.requestedSchema, { decision, said }) : consentTo(decision, said);
   }
 }
 
-function fieldsOf(schema: Readonly<Record<string, unknown>>): readonly string[] {
-  return isFields(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+function deniedFor(reason: string | undefined): { readonly reason?: string } {
+  return reason ? { reason } : {};
 }
 
-/** A form with one field takes the text as it is; one with several takes a JSON object. The asking server validates the content. */
-function contentOf(text: string, schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const fields = fieldsOf(schema);
-  const parsed = parsedObject(text);
-  if (parsed && Object.keys(parsed).every((name) => fields.includes(name))) return parsed;
-  const [only, ...others] = fields;
-  if (only !== undefined && others.length === 0) return { [only]: text };
-  throw new InvalidArguments(`This question has the fields ${fields.join(", ")}: give \`text\` as a JSON object with them.`);
+type Consent = "approve" | "approve-for-session" | undefined;
+
+function consentTo(decision: Consent, said: string | undefined): ApprovalDecision {
+  if (decision === undefined) throw new InvalidArguments("Give `decision`: approve, approve-for-session, deny or abort.");
+  if (said !== undefined)
+    throw new InvalidArguments("This question takes no `text`. Answer without it; codex-steer tells the running turn more.");
+  return { kind: decision === "approve" ? "approved" : "approvedForSession" };
 }
 
-function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isFields(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function filledIn(
+  schema: Readonly<Record<string, unknown>>,
+  { decision, said }: { readonly decision: Consent; readonly said: string | undefined },
+): ApprovalDecision {
+  const form = said === undefined ? contentOfConsent(schema) : contentOfText(said, schema);
+  if ("content" in form && (said !== undefined || decision === "approve")) return { kind: "answered", content: form.content };
+  const fields = fieldLines(schema);
+  const how =
+    fields.length === 0 ? "Give `decision`: approve, deny or abort." : "Give `text`, or `decision` deny or abort. The fields are:";
+  const first = "complaint" in form ? `${form.complaint} ${how}` : how;
+  throw new InvalidArguments([first, ...fields].join("\n"));
 }

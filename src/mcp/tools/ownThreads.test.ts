@@ -146,11 +146,29 @@ describe("codex-answer", () => {
   });
 
   it.for([
+    [form("name"), { decision: "deny", text: "not that one" }, { kind: "denied", reason: "not that one" }],
+    [form("name"), { decision: "abort", text: "main" }, { kind: "abort" }],
+    [form(), { decision: "approve", text: "" }, { kind: "answered", content: {} }],
+    [COMMAND, { decision: "deny", text: "not that one" }, { kind: "denied", reason: "not that one" }],
+  ] as const)("a decision about %o counts beside text or without it: %j", async ([subject, given, decided]) => {
+    await using stage = new OwnToolsStage();
+    const { request, decision } = await questionOn(stage, subject);
+    await stage.call("codex-answer", { id: request.id, ...given }, ALICE);
+    expect(await decision).toEqual({ ...decided, by: "tool", who: "alice" });
+  });
+
+  it.for([
     [COMMAND, {}, "Give `decision`"],
     [COMMAND, { text: "yes" }, "Give `decision`"],
     [form("name"), {}, "Give `text`"],
-    [form("name"), { decision: "approve" }, "needs a text answer"],
-    [form("name", "host"), { text: "main" }, "has the fields name, host"],
+    [form("name", "host"), { text: "main" }, "has the fields `name`, `host`"],
+    [COMMAND, { decision: "approve", text: "but only build" }, "takes no `text`"],
+    [
+      form("name"),
+      { decision: "approve" },
+      "needs `name`. Give `text`, or `decision` deny or abort. The fields are:\n- `name` (a text, optional)",
+    ],
+    [form(), { text: "yes" }, "Give `decision`: approve, deny or abort."],
   ] as const)("an invalid answer to %o leaves it open: %j", async ([subject, given, why]) => {
     await using stage = new OwnToolsStage();
     const { request } = await questionOn(stage, subject);

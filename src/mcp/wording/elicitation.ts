@@ -1,3 +1,4 @@
+import { fieldLines } from "../../approvals/forms.js";
 import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { type Fields, isFields } from "../../lib/fields.js";
@@ -53,9 +54,13 @@ export function elicitationParams(
 /** A longer question in a result would not be read. */
 const LONGEST_QUESTION = 4_000;
 
-/** The whole question as text, for clients without forms: nobody should approve a command after seeing only its beginning. */
+/**
+ * The whole question as text, for clients without forms: nobody should approve a command after seeing only its beginning, or fill in a form
+ * without its fields.
+ */
 export function questionText(subject: ApprovalSubject): string {
-  const text = `${messageOf(subject)}${inMessage(subject)}`;
+  const fields = subject.kind === "form" ? fieldLines(subject.requestedSchema) : [];
+  const text = [`${messageOf(subject)}${inMessage(subject)}`, ...fields].join("\n");
   if (text.length <= LONGEST_QUESTION) return text;
   const half = LONGEST_QUESTION / 2;
   return `${text.slice(0, half)}\n[… ${text.length - LONGEST_QUESTION} characters of this question are left out here …]\n${text.slice(-half)}`;
