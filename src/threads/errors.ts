@@ -15,11 +15,11 @@ export class ThreadBusyElsewhere extends AppError {
     readonly threadId: ThreadId,
     readonly holder: string,
   ) {
-    // A user must not be advised to end the server they are connected to.
+    // No number of the own process: a user could end the server they are connected to.
     super(
       holder === `process ${process.pid}`
         ? `Thread ${threadId} is in use by another call of this server. Wait until that has ended, then send this one again.`
-        : `Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, or end that process, then call again.`,
+        : `Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, then call again.`,
     );
   }
 }

@@ -177,7 +177,7 @@ describe("a record that", () => {
     const { id, thread, engine, record, opening } = await openThread();
     record.leaseFailure = new ThreadBusyElsewhere(id, "process 42");
     const refused = thread.begin({ text: "hello" }, turnIdOf("1"));
-    const why = `Thread ${id} is in use by another process (process 42). Wait until its turn has ended, or end that process, then call again.`;
+    const why = `Thread ${id} is in use by another process (process 42). Wait until its turn has ended, then call again.`;
     expect([await eventsOf(refused), await refused.outcome, engine.story]).toEqual([
       [{ type: "turnFailed", message: why, info: "other" }],
       { status: "failed", message: why },

@@ -210,7 +210,7 @@ describe.concurrent("two servers on one thread", () => {
     expect(await second.call("codex-reply", { threadId, prompt: "!say two" }).result()).toEqual(
       failed(
         threadId,
-        `Thread ${threadId} is in use by another process (process ${first.process.pid}). Wait until its turn has ended, or end that process, then call again.`,
+        `Thread ${threadId} is in use by another process (process ${first.process.pid}). Wait until its turn has ended, then call again.`,
       ),
     );
     for (const [tool, args] of [

@@ -125,6 +125,8 @@ describe("a call whose wait is over", () => {
     expect(valueAt(page, "structuredContent.state")).toBe("running");
     expect(valueAt(page, "content.0.text")).toMatch(/turn 1 of 1; running in another server\n/);
     expect(JSON.stringify(page)).not.toContain("aborted");
+    const stop = await other.call("codex-manage", { action: "stop", threadId });
+    expect(valueAt(stop, "content.0.text")).toContain("`codex-threads` with its threadId shows when it is idle.");
     await client.letGo();
     await client.call("codex-wait", { threadId });
     await client.agent.open.settle();

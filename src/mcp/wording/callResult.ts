@@ -72,6 +72,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     "`codex-threads` lists the threads that you can continue (`archived: true`: the archived ones); `codex` begins a new one. " +
     "Over HTTP, a thread that another of your sessions has used is available one minute after the client of that session has left.",
   thread_in_use: "`codex-wait` returns its answer, `codex-manage` with `stop` ends it.",
+  thread_busy_elsewhere: "`codex-threads` with its threadId shows when it is idle. Only the server that runs the turn can stop it.",
   nothing_to_steer: "That is `codex-reply`.",
   nothing_to_stop: "`codex-wait` returns its last answer, `codex-reply` goes on.",
 };
