@@ -92,10 +92,11 @@ describe("a known secret", () => {
     const redactor = Redactor.forEnvironment({
       CODEX_MCP_TOKEN: "hello-world",
       HOME: "/home/me",
+      PWD: "/home/me/project",
       SHORT_KEY: "ab",
       DB_PASSWORD: " trimmed ",
     });
-    expect(redactor.mask("hello-world in /home/me, about trimmed")).toBe("**** in /home/me, about ****");
+    expect(redactor.mask("hello-world in /home/me/project, about trimmed")).toBe("**** in /home/me/project, about ****");
   });
 
   it("may have any length, and there may be many", () => {

@@ -18,10 +18,10 @@ export class Redactor {
   /** Built when the next text comes. */
   #known: KnownSecrets | undefined;
 
-  /** A redactor that knows the values of variables with secret names. */
+  /** A redactor that knows the values of variables with secret names. PWD, where a shell keeps its working directory, is none. */
   static forEnvironment(env: NodeJS.ProcessEnv): Redactor {
     const redactor = new Redactor();
-    redactor.#env = env;
+    redactor.#env = { ...env, PWD: undefined };
     return redactor;
   }
 
