@@ -1,4 +1,4 @@
-import { type Stats, statSync } from "node:fs";
+import { accessSync, constants, type Stats, statSync } from "node:fs";
 import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
 import { AppError, describe, errorCode } from "../lib/errors.js";
@@ -227,7 +227,9 @@ export class WorkingFolders {
 
 function statsOf(folder: string): Stats | undefined {
   try {
-    return statSync(folder, { throwIfNoEntry: false });
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    if (stats?.isDirectory()) accessSync(folder, constants.X_OK);
+    return stats;
   } catch (error) {
     // A parent of the path is a file.
     if (errorCode(error) === "ENOTDIR") return undefined;

@@ -117,6 +117,11 @@ async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promi
 function defaultsFinding({ options, env }: DoctorContext, thread: ThreadSettings): DoctorFinding {
   const text = `cwd ${thread.cwd}, approval ${thread.approvalPolicy}, sandbox ${thread.sandboxPolicy.type}`;
   const folders = new WorkingFolders({ home: userHome(env), isChosen: options.cwd !== undefined });
+  try {
+    folders.checkUsable(thread.cwd);
+  } catch (error) {
+    return { verdict: "fails", subject: "defaults", text: `${describe(error)} Or start the server with --cd DIR.` };
+  }
   if (!folders.mustBeNamed(thread)) return { verdict: "ok", subject: "defaults", text };
   return { verdict: "note", subject: "defaults", text: `${text}: calls that name no \`cwd\` are refused; start the server with --cd DIR` };
 }

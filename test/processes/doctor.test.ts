@@ -154,6 +154,17 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     });
   });
 
+  it("when the default folder is not there", async () => {
+    await using stage = await setStage();
+    const finished = await doctor({ stage, args: ["--engine", "scripted", "-C", "/nowhere"] });
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
+      code: 1,
+      complaints: [
+        "defaults     The working directory /nowhere does not exist. Name an existing directory as `cwd`. Or start the server with --cd DIR.",
+      ],
+    });
+  });
+
   it("when the provider refuses the key", async () => {
     await using stage = await setStage();
     await using provider = await startLoopback((_, response) => {

@@ -183,6 +183,15 @@ describe("the folder of a call", () => {
     expect(client.notified("codex/event")).toEqual([]);
   });
 
+  it.skipIf(process.getuid?.() === 0)("must be a folder that may be entered (not for root, who may enter all)", async () => {
+    await using client = new MemorySession();
+    const closed = path.join(client.agent.folder, "closed");
+    mkdirSync(closed, { mode: 0o600 });
+    expect(await client.call("codex", { prompt: "!say ok", cwd: closed })).toEqual(
+      refused(`The working directory ${closed} cannot be used (EACCES). Name another one as \`cwd\`.`),
+    );
+  });
+
   it("is accepted unchecked by the tools of Codex 0.92.0", async () => {
     await using client = new MemorySession({ sets: ["codex-original"] });
     expect(await client.call("codex", { prompt: "!say ok", cwd: "gone" })).toMatchObject({ structuredContent: { content: "ok" } });
