@@ -1,6 +1,6 @@
-import { type CliCommand, parseCommand } from "./cli/command.js";
+import { type CliCommand, parseCommand, workingDirectory } from "./cli/command.js";
 import { helpText, usageText } from "./cli/help.js";
-import { AppError, UsageError } from "./lib/errors.js";
+import { AppError, describe, errorCode, UsageError } from "./lib/errors.js";
 import { VERSION } from "./lib/version.js";
 import { serveStdio } from "./server/serveStdio.js";
 
@@ -21,7 +21,7 @@ export async function main(): Promise<number> {
 }
 
 async function run(command: CliCommand): Promise<number> {
-  const here = { env: process.env, serverCwd: process.cwd() };
+  const here = () => ({ env: process.env, serverCwd: workingDirectory() });
   const exitAtOnce = (code: number) => process.exit(code);
   switch (command.kind) {
     case "help":
@@ -32,7 +32,7 @@ async function run(command: CliCommand): Promise<number> {
       return 0;
     case "doctor": {
       const { runDoctor } = await import("./cli/doctor.js");
-      const { report, healthy } = await runDoctor({ ...here, options: command.options });
+      const { report, healthy } = await runDoctor({ ...here(), options: command.options });
       await print(report);
       return healthy ? 0 : 1;
     }
@@ -51,19 +51,31 @@ async function run(command: CliCommand): Promise<number> {
         opener?.openBrowser(found);
         return 0;
       }
-      const examine = async () => (await import("./cli/doctor.js")).examineAll({ ...here, options });
-      await serveHttp({ ...here, options, listen, exitAtOnce, examine, consoleServed: opener?.openBrowser });
+      const context = { ...here(), options };
+      const examine = async () => (await import("./cli/doctor.js")).examineAll(context);
+      await serveHttp({ ...context, listen, exitAtOnce, examine, consoleServed: opener?.openBrowser });
       return 0;
     }
     case "stdio":
-      await serveStdio({ ...here, options: command.options, exitAtOnce });
+      await serveStdio({ ...here(), options: command.options, exitAtOnce });
       return 0;
   }
 }
 
 /** Resolves when the text was written: if the process exits earlier, a pipe loses the rest. */
 function print(text: string): Promise<void> {
-  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
+  process.stdout.on("error", () => {});
+  return new Promise((resolve, reject) =>
+    process.stdout.write(text, (error) => {
+      // A reader such as `head` may leave when it has seen enough.
+      if (!error || errorCode(error) === "EPIPE") resolve();
+      else reject(new OutputFailed(`The output could not be written: ${describe(error)}`, { cause: error }));
+    }),
+  );
+}
+
+class OutputFailed extends AppError {
+  readonly code = "output_failed";
 }
 
 function inspectDefect(error: unknown): string {

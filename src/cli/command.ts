@@ -3,7 +3,7 @@ import { FALLBACKS } from "../approvals/fallback.js";
 import { EVENT_MODES } from "../config/schema/server.js";
 import { type CodexSearch, findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import { APPROVAL_POLICIES, SANDBOX_MODES } from "../exec/policies.js";
-import { errorCode, UsageError } from "../lib/errors.js";
+import { AppError, describe, errorCode, UsageError } from "../lib/errors.js";
 import { isToolSet, TOOL_SETS, ToolSetsClash, toolsOf } from "../mcp/tools/sets.js";
 import type { ToolSetName } from "../mcp/tools/tool.js";
 import { ENGINES, type ServerOptions } from "../server/context.js";
@@ -106,7 +106,7 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
     strictConfig: values["strict-config"] === true,
     ...engineOf(flagText(values.engine), {
       env,
-      writable: writablePlaces({ serverCwd: process.cwd(), env, cwd, allowRoots: flagTexts(values["allow-root"]) }),
+      writable: writablePlaces({ serverCwd: workingDirectory(), env, cwd, allowRoots: flagTexts(values["allow-root"]) }),
       ...(codexBin === undefined ? {} : { codexBin }),
     }),
     tools: toolSets(flagText(values.tools) ?? (env["CODEX_MCP_TOOLS"] || "codex")),
@@ -116,6 +116,21 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
     eofGraceMs: flagSeconds("--eof-grace", flagText(values["eof-grace"]) ?? "1.5"),
     ...(waitMs === undefined ? {} : { waitMs }),
   };
+}
+
+export function workingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new StartFolderGone(
+      `The folder in which this was started cannot be found (${describe(error)}). Perhaps it was deleted: start in another one.`,
+      { cause: error },
+    );
+  }
+}
+
+class StartFolderGone extends AppError {
+  readonly code = "start_folder_gone";
 }
 
 function toolSets(list: string): ToolSetName[] {
