@@ -66,7 +66,7 @@ describe("options", () => {
     ["--sandbox", "read-only", "--ask-for-approval", "never", "--config", "a.b=[1, 2]"],
     ["--enable", "new", "--disable", "old", "--strict-config"],
   ].flat();
-  const SHORT = ["-c", "model_provider=mock", "-m", "mock-model", "-p", "fast", "-C/project", "-s=read-only", "-a", "never"];
+  const SHORT = ["-c", "model_provider=mock", "-m", "mock-model", "-p=fast", "-C/project", "-s=read-only", "-a", "never"];
 
   it("are Codex's own, in full", () => {
     expect(parseCommand(["mcp-server", ...LONG], {})).toEqual({ kind: "stdio", options: ALL });
@@ -74,8 +74,7 @@ describe("options", () => {
 
   it("have Codex's short forms, and may stand before the subcommand", () => {
     const rest = ["-c", "a.b=[1, 2]", "--enable=new", "--disable=old", "--strict-config", "mcp-server"];
-    const argv = SHORT.map((word) => word.replace("-s=", "-s"));
-    expect(parseCommand([...argv, ...rest], {})).toEqual({ kind: "stdio", options: ALL });
+    expect(parseCommand([...SHORT, ...rest], {})).toEqual({ kind: "stdio", options: ALL });
   });
 
   it.for([
@@ -173,6 +172,10 @@ describe("usage errors say what is wrong", () => {
     [["mcp", "list"], "unexpected argument 'list' found: 'mcp' and 'mcp serve' start this server; for 'mcp list' use the Codex CLI"],
     [["mcp", "serve", "again"], "unexpected argument 'again' found"],
     [["-c"], "Option '-c, --config <value>' argument missing"],
+    [
+      ["--port", "-1"],
+      "Option '--port' argument is ambiguous. Did you forget to specify the option argument for '--port'? To specify an option argument starting with a dash use '--port=-XYZ'.",
+    ],
     [["--strict-config=yes"], "Option '--strict-config' does not take an argument"],
     [["--sandbox", "full"], "invalid value 'full' for --sandbox: expected read-only, workspace-write, danger-full-access"],
     [["-a", "always"], "invalid value 'always' for --ask-for-approval: expected untrusted, on-failure, on-request, never"],

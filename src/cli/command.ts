@@ -67,17 +67,24 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
     ]),
   );
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true });
+    return parseArgs({ args: argv.map(inLongSpelling), options, allowPositionals: true });
   } catch (error) {
     throw new UsageError(complaint(error));
   }
+}
+
+/** In Codex, `-m=x` means `-m x`. For Node, the value would begin with the equals sign. */
+function inLongSpelling(word: string): string {
+  const [, short, value] = /^-(\w)=(.*)$/s.exec(word) ?? [];
+  const named = Object.entries<FlagSpec>(FLAGS).find(([, spec]) => short !== undefined && spec.short === short && spec.value !== undefined);
+  return named ? `--${named[0]}=${value}` : word;
 }
 
 function complaint(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const unknown = /^Unknown option '([^']*)'/.exec(message);
   if (errorCode(error) === "ERR_PARSE_ARGS_UNKNOWN_OPTION" && unknown) return `unexpected argument '${unknown[1]}' found`;
-  return message.split("\n")[0] ?? message;
+  return message.replaceAll("\n", " ");
 }
 
 function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
