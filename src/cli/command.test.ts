@@ -78,6 +78,26 @@ describe("options", () => {
   });
 
   it.for([
+    ["--full-auto", "workspace-write", "on-request"],
+    ["--dangerously-bypass-approvals-and-sandbox", "danger-full-access", "never"],
+    ["--yolo", "danger-full-access", "never"],
+  ] as const)("%s stands for a sandbox and a policy, and yields to both", ([flag, sandbox, approvalPolicy]) => {
+    const named = { sandbox: "read-only", approvalPolicy: "untrusted" };
+    const optionsOf = (...argv: string[]) => parseCommand([flag, ...argv, "mcp-server"], {});
+    expect([optionsOf(), optionsOf("-s", "read-only", "-a", "untrusted")]).toEqual([
+      { kind: "stdio", options: { ...DEFAULTS, sandbox, approvalPolicy } },
+      { kind: "stdio", options: { ...DEFAULTS, ...named } },
+    ]);
+  });
+
+  it("--search is a setting that yields to -c", () => {
+    expect(parseCommand(["--search", "-c", "web_search=cached", "mcp-server"], {})).toEqual({
+      kind: "stdio",
+      options: { ...DEFAULTS, overrides: ['web_search="live"', "web_search=cached"] },
+    });
+  });
+
+  it.for([
     ["auto", "native"],
     ["native", "native"],
     ["scripted", "scripted"],

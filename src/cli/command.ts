@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { FALLBACKS } from "../approvals/fallback.js";
 import { EVENT_MODES } from "../config/schema/server.js";
 import { type CodexSearch, findCodex, passedOver } from "../engines/codex/appServer/locate.js";
-import { APPROVAL_POLICIES, SANDBOX_MODES } from "../exec/policies.js";
+import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../exec/policies.js";
 import { AppError, describe, errorCode, UsageError } from "../lib/errors.js";
 import { isToolSet, TOOL_SETS, ToolSetsClash, toolsOf } from "../mcp/tools/sets.js";
 import type { ToolSetName } from "../mcp/tools/tool.js";
@@ -95,11 +95,14 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
   const waitMs = flagPatience("--wait", flagText(values.wait));
   const sandboxBin = flagText(values["sandbox-bin"]);
   const codexBin = flagText(values["codex-bin"]);
-  const sandbox = flagChoice("--sandbox", flagText(values.sandbox), SANDBOX_MODES);
-  const approvalPolicy = flagChoice("--ask-for-approval", flagText(values["ask-for-approval"]), APPROVAL_POLICIES);
+  const preset = presetOf(values);
+  const sandbox = flagChoice("--sandbox", flagText(values.sandbox), SANDBOX_MODES) ?? preset?.sandbox;
+  const approvalPolicy =
+    flagChoice("--ask-for-approval", flagText(values["ask-for-approval"]), APPROVAL_POLICIES) ?? preset?.approvalPolicy;
   const events = flagChoice("--events", flagText(values.events), EVENT_MODES);
   return {
     overrides: [
+      ...(values.search ? ['web_search="live"'] : []),
       ...flagTexts(values.config),
       ...feature("enable"),
       ...feature("disable"),
@@ -123,6 +126,13 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
     eofGraceMs: flagSeconds("--eof-grace", flagText(values["eof-grace"]) ?? "1.5"),
     ...(waitMs === undefined ? {} : { waitMs }),
   };
+}
+
+/** Codex took these before `mcp-server`, and configurations of clients have them. `-s` and `-a` are more explicit. */
+function presetOf(values: Values): { readonly sandbox: SandboxMode; readonly approvalPolicy: ApprovalPolicy } | undefined {
+  if (values["dangerously-bypass-approvals-and-sandbox"] || values.yolo) return { sandbox: "danger-full-access", approvalPolicy: "never" };
+  if (values["full-auto"]) return { sandbox: "workspace-write", approvalPolicy: "on-request" };
+  return undefined;
 }
 
 export function workingDirectory(): string {
