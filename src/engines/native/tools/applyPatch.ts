@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import * as z from "zod/mini";
 import { denialText } from "../../../approvals/denials.js";
@@ -107,11 +108,13 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
       return refusal;
     }
   }
-  const denied = yield* write(plan, verdict === "ask" ? paths : [], running);
+  const inside = ctx.asRecorded ? failureInside(plan, places, runtime) : undefined;
+  if (inside?.reason === "denied") yield [complaint(callId, inside)];
+  const denied = inside?.reason === "failed" ? inside : yield* write(plan, verdict === "ask" ? paths : [], running);
   if (denied === undefined) return { output: shellAnswer(success(plan), runtime.truncation) };
   if (ctx.asRecorded && denied.attempt !== undefined) {
     const said = `${denied.attempt}\n`;
-    yield [{ type: "commandOutput", callId, stream: "stderr", bytes: Buffer.from(said) }, ...(await failed(said))];
+    yield [complaint(callId, denied), ...(await failed(said))];
     return { output: shellAnswer({ aggregatedOutput: said, exitCode: 1, durationMs: 0, ended: "exited" }, runtime.truncation) };
   }
   if (denied.reason !== "denied" || runtime.settings.approvalPolicy === "never" || verdict === "ask") {
@@ -138,6 +141,30 @@ function needsApproval(paths: readonly string[], runtime: ToolRuntime): boolean 
   const { approvalPolicy } = runtime.settings;
   if (approvalPolicy === "untrusted") return true;
   return approvalPolicy !== "on-failure" && !paths.every(runtime.files.mayWrite);
+}
+
+/**
+ * Codex 0.92.0 tried every patch inside the sandbox first, approved or not. It repeated outside only what failed in the sandbox's words
+ * (`denied`): an approved patch that had to delete a file or to make a folder there failed.
+ */
+function failureInside({ files }: PatchPlan, places: readonly TouchedPath[], runtime: ToolRuntime): PatchFailed | undefined {
+  // Its sandbox opened the workspace whole, with the folders that we protect in it.
+  const opened = runtime.settings.sandboxPolicy.type === "read-only" ? undefined : resolvedAsFarAsPossible(runtime.settings.cwd);
+  const isOpen = (real: string) => runtime.files.mayWrite(real) || (opened !== undefined && isInside(real, opened));
+  const closed = new Set(places.filter(({ real }) => !isOpen(real)).map(({ path: file }) => file));
+  const moved = new Set(files.map(({ movedFrom }) => movedFrom));
+  const stopped = files.find((file) => closed.has(file.path) && !moved.has(file.path));
+  if (!stopped) return undefined;
+  const { shownAs } = stopped;
+  const final = (attempt: string) => new PatchFailed(attempt, { reason: "failed", attempt });
+  if (stopped.after === undefined) return final(`Failed to delete file ${shownAs}`);
+  if (!existsSync(path.dirname(stopped.path))) return final(`Failed to create parent directories for ${shownAs}`);
+  const attempt = `Failed to write file ${shownAs}`;
+  return new PatchFailed(attempt, { reason: "denied", attempt });
+}
+
+function complaint(callId: string, { attempt }: Pick<PatchFailed, "attempt">): ThreadEvent {
+  return { type: "commandOutput", callId, stream: "stderr", bytes: Buffer.from(`${attempt}\n`) };
 }
 
 interface Asked {

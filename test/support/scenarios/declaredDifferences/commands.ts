@@ -1,4 +1,4 @@
-import { type DeclaredDifferences, forEach } from "./ownSide.js";
+import type { DeclaredDifferences } from "./ownSide.js";
 import { commandEnd, outputForModel } from "./phrases.js";
 
 const SANDBOX_WORDS = "Writing is refused by a read-only mount, so the command complains in other words; the reference used Landlock.";
@@ -16,7 +16,7 @@ const CANNOT_TOUCH = "touch: cannot touch 'made.txt': Read-only file system\n";
 const LINE = "abcdefghi\n";
 const BIG_OUTPUT = `Total output lines: 6000\n\n${LINE.repeat(500)}…50000 chars truncated…${LINE.repeat(500)}`;
 
-/** Results of commands and patches. */
+/** Results of commands. */
 export const COMMANDS: DeclaredDifferences = {
   "exec-on-failure": {
     reason: SANDBOX_WORDS,
@@ -50,20 +50,4 @@ export const COMMANDS: DeclaredDifferences = {
       },
     },
   },
-  ...forEach(["patch-ro-approved", "patch-ro-session", "patch-ro-tool-approved"], {
-    reason: "An approved patch is applied at once; the reference tried it inside the sandbox first, and showed that this failed.",
-    ours: {
-      contents: {
-        "exec_command_output_delta of call 2": [
-          {
-            "params.id": "2",
-            type: "exec_command_output_delta",
-            call_id: "<call 1 of 2>",
-            stream: "stdout",
-            text: "Success. Updated the following files:\nA new.txt\n",
-          },
-        ],
-      },
-    },
-  }),
 };
