@@ -2,6 +2,7 @@ import { COMMAND_MARK, markEntry, newCommandMark } from "../commandMark.js";
 import { PlaceMoved, ProgramNotStarted, SandboxFailed } from "../errors.js";
 import type { Descriptor, Launch, SandboxReport } from "../launch.js";
 import { MARK_VARIABLE } from "../nesting/turnMark.js";
+import { systemProgram } from "../outside/outsidePrograms.js";
 import type { ConfinedCommand } from "./fileView.js";
 import { allowsNetwork } from "./policy.js";
 import { seccompFilter } from "./seccomp.js";
@@ -75,18 +76,25 @@ export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launc
  * sandbox program is the first process of the namespace, so a process that lost the mark of its turn finds that mark there. If the sandbox
  * program is killed before its namespace is ready, its child waits for it for ever; the child is found by the mark of the command.
  */
-function launchOf({ program }: Bubblewrap, { argv, env }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
+function launchOf({ program }: Bubblewrap, command: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
+  const { argv, env, ignoresBrokenPipes = false } = command;
   const turn = env[MARK_VARIABLE];
   const mark = newCommandMark();
+  const args = ["--args", String(OPTIONS_FD), "--", ...argv];
   return {
-    program,
-    args: ["--args", String(OPTIONS_FD), "--", ...argv],
+    ...(ignoresBrokenPipes ? ignoringBrokenPipes(program, args) : { program, args }),
     cwd: "/",
     env: { [COMMAND_MARK]: mark, ...(turn === undefined ? {} : { [MARK_VARIABLE]: turn }) },
     descriptors,
     containment: { kind: "namespace", mark: markEntry(mark) },
     sandbox: REPORT,
   };
+}
+
+/** The shell passes the ignored signal on to the program that replaces it. Node cannot: its children get the default of every signal. */
+function ignoringBrokenPipes(program: string, args: readonly string[]): Pick<Launch, "program" | "args"> {
+  const shell = systemProgram("sh");
+  return shell === undefined ? { program, args } : { program: shell, args: ["-c", `trap '' PIPE; exec "$0" "$@"`, program, ...args] };
 }
 
 function insideFlags({ cwd, env, terminal }: ConfinedCommand): string[] {

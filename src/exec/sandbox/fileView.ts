@@ -13,6 +13,8 @@ export interface ConfinedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** A command on a terminal must keep it; a new session would detach it. */
   readonly terminal?: boolean;
+  /** A write into a pipe that nobody reads fails, instead of ending the program. */
+  readonly ignoresBrokenPipes?: boolean;
 }
 
 /** What a sandboxed command may do. */
