@@ -29,7 +29,7 @@ export interface AgentServersOptions {
   readonly readingOnly?: boolean;
   /** Errors have the wording of Codex 0.92.0. */
   readonly asRecorded?: boolean;
-  /** How long after opening a request waits for servers that are still starting. */
+  /** How long after opening a request waits for servers that are still starting. As recorded, it waits until all have started or failed. */
   readonly patienceMs?: number;
 }
 
@@ -78,8 +78,7 @@ export class AgentServers implements AsyncDisposable {
 
   /** The tools of the running servers, by name; the same array as long as nothing was added. Waits for the other servers only at first. */
   async tools({ signal }: { readonly signal: AbortSignal }): Promise<readonly DeclaredTool[]> {
-    const patienceMs = this.#patientUntil - performance.now();
-    if (patienceMs > 0) await orAborted(endsWithin(patienceMs, this.#allStarted()), signal);
+    await orAborted(this.#startedInTime(), signal);
     return this.#tools;
   }
 
@@ -108,6 +107,13 @@ export class AgentServers implements AsyncDisposable {
     this.#options.signal?.removeEventListener("abort", this.#end);
     await Promise.all(this.#servers.map((server) => server.close()));
     await this.#allStarted();
+  }
+
+  async #startedInTime(): Promise<void> {
+    // Each server has its own time limit for the start.
+    if (this.#options.asRecorded) return this.#allStarted();
+    const patienceMs = this.#patientUntil - performance.now();
+    if (patienceMs > 0) await endsWithin(patienceMs, this.#allStarted());
   }
 
   async #allStarted(): Promise<void> {
