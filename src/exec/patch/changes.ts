@@ -81,14 +81,6 @@ export class TurnDiff {
   readonly #files = new Map<string, Tracked>();
   /** The latest diff of each file. It is reused, because the turn's diff is made after each patch, and most files have not changed since. */
   readonly #diffs = new Map<string, { readonly from: Side; readonly to: Side; readonly text: string }>();
-  #isAsRecorded = false;
-
-  /** Called before a plan is applied: from then on Codex 0.92.0 tracked its files, even if the patch was refused. */
-  note({ files }: { readonly files: readonly PlannedFile[] }): void {
-    this.#isAsRecorded = true;
-    for (const { path: file, before, shownPath } of files)
-      if (!this.#files.has(file)) this.#files.set(file, { first: before, latest: before, movedFrom: undefined, shownPath });
-  }
 
   /** To be called after a plan was applied. */
   add({ files }: { readonly files: readonly PlannedFile[] }): void {
@@ -127,9 +119,7 @@ export class TurnDiff {
       return [{ from: { ...from, path: nameOf(from.path) }, to: { path: nameOf(target), content: file.latest } }];
     });
     const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map((entry) => this.#diffOf(entry));
-    const whole = diffs.join("");
-    // Codex 0.92.0 ended each file's diff with a line break, even an empty diff if nothing preceded it.
-    return (whole !== "" && this.#isAsRecorded && diffs[0] === "" ? "\n" : "") + whole || undefined;
+    return diffs.join("") || undefined;
   }
 
   #diffOf({ from, to }: { readonly from: Side; readonly to: Side }): string {
@@ -158,7 +148,7 @@ export class TurnDiff {
 }
 
 /** The current content; where it cannot be read, the content after the last patch. */
-async function contentOf(
+export async function contentOf(
   file: string,
   { mayRead, known }: { readonly mayRead: MayRead; readonly known: Buffer | undefined },
 ): Promise<Buffer | undefined> {
@@ -170,16 +160,16 @@ async function contentOf(
   }
 }
 
-interface Side {
+export interface Side {
   readonly path: string;
   readonly content: Buffer | undefined;
 }
 
-function isSame(one: Side, other: Side): boolean {
+export function isSame(one: Side, other: Side): boolean {
   return one.path === other.path && one.content === other.content;
 }
 
-function fileDiff({ from, to }: { from: Side; to: Side }): string {
+export function fileDiff({ from, to }: { from: Side; to: Side }): string {
   if (from.content === to.content || (from.content !== undefined && to.content?.equals(from.content))) return "";
   const mode =
     from.content === undefined ? `new file mode ${FILE_MODE}\n` : to.content === undefined ? `deleted file mode ${FILE_MODE}\n` : "";
@@ -210,10 +200,10 @@ function blobId(content: Buffer | undefined): string {
 }
 
 /** The root of the repository around each folder. Patches have thousands of files in the same ones. */
-type KnownRepositories = Map<string, string | undefined>;
+export type KnownRepositories = Map<string, string | undefined>;
 
 /** Undefined for a file outside any git repository. */
-function pathInRepository(file: string, known: KnownRepositories): string | undefined {
+export function pathInRepository(file: string, known: KnownRepositories): string | undefined {
   const root = repositoryAround(path.dirname(file), known);
   return root === undefined ? undefined : path.relative(root, file);
 }

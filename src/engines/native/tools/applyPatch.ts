@@ -80,7 +80,6 @@ async function* applyPatch(text: string, { cwd, warning }: Where, running: Runni
     throw error;
   }
   if (warning) yield [ctx.remember(warning)];
-  if (ctx.asRecorded) runtime.noteInTurnDiff(plan);
   return yield* applyPlanned(plan, running);
 }
 
@@ -93,6 +92,7 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
   const asked = { changes, paths, outside: outsideOf(places, changes, runtime) };
   const verdict = assess(paths, runtime);
   if (verdict === "reject") return { output: OUTSIDE };
+  if (ctx.asRecorded) runtime.noteInTurnDiff(plan);
   yield [{ type: "patchStarted", callId, autoApproved: verdict === "run" && !needsApproval(paths, runtime), changes }];
   const failed = async (stderr: string, declined?: true): Promise<ThreadEvent[]> => [
     { type: "patchEnded", callId, stdout: "", stderr, success: false, changes, ...(declined && { declined }) },

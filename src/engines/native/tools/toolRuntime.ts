@@ -6,6 +6,7 @@ import type { TruncationPolicy } from "../../../exec/output.js";
 import { leadsToTrusted } from "../../../exec/outside/outsidePrograms.js";
 import { TurnDiff } from "../../../exec/patch/changes.js";
 import type { PatchPlan } from "../../../exec/patch/plan.js";
+import { RecordedTurnDiff } from "../../../exec/patch/recordedTurnDiff.js";
 import type { BashReader } from "../../../exec/safety/bash/reader.js";
 import { isSystemProgram } from "../../../exec/safety/bash/words.js";
 import { isKnownSafe } from "../../../exec/safety/judge/effects.js";
@@ -56,7 +57,7 @@ export class ToolRuntime {
   /** The sandbox that has placeholders to remove. */
   #untidied: Sandbox | undefined;
   /** Undefined before the first patch of a turn. */
-  #turnDiff: TurnDiff | undefined;
+  #turnDiff: TurnDiff | RecordedTurnDiff | undefined;
 
   constructor(
     readonly settings: ThreadSettings,
@@ -93,9 +94,11 @@ export class ToolRuntime {
     return this.#allowances[this.confined ? "confined" : "free"];
   }
 
+  /** From then on Codex 0.92.0 followed the files of a patch, whatever became of it. */
   noteInTurnDiff(plan: PatchPlan): void {
-    this.#turnDiff ??= new TurnDiff();
-    this.#turnDiff.note(plan);
+    const diff = this.#turnDiff instanceof RecordedTurnDiff ? this.#turnDiff : new RecordedTurnDiff();
+    diff.note(plan);
+    this.#turnDiff = diff;
   }
 
   /** Adds an applied patch to the diff of the running turn, and returns that diff. */
