@@ -1,32 +1,17 @@
-// Long because it holds every operation that a caller may request from the agent.
+// Long because it holds every operation that a caller may request on threads and turns.
 import { isDeepStrictEqual } from "node:util";
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
-import type { ConfigTree } from "../config/schema/settingTypes.js";
-import type { DefaultModel, UserConfig } from "../config/userConfig.js";
 import { AppError } from "../lib/errors.js";
-import { isFields, withoutUndefined } from "../lib/fields.js";
+import { withoutUndefined } from "../lib/fields.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
-import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/promises.js";
-import type { Engine } from "../threads/engine.js";
-import type {
-  Account,
-  AccountState,
-  BrowserLogin,
-  Credentials,
-  DeviceCode,
-  EngineServices,
-  ModelSummary,
-  OneOffResult,
-} from "../threads/engineServices.js";
+import { Tasks, valueWithin, waitFor } from "../lib/promises.js";
 import { NothingToSteer, NothingToStop, ThreadNotFound } from "../threads/errors.js";
 import type { LogReader, TurnAddress } from "../threads/eventLog.js";
 import type { ReviewTarget, ThreadEvent, TurnInput, TurnOutcome } from "../threads/events.js";
 import type { AskedLines, FileExcerpt } from "../threads/excerpt.js";
-import type { RawItem } from "../threads/items.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
-import { findingsIn, isReviewRequest, type ReviewFinding } from "../threads/reviewFindings.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { ShownEvent, StoredStory, ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
@@ -34,9 +19,10 @@ import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { TokenUsage } from "../threads/usage.js";
 import type { Asker, ThreadAccess } from "./access.js";
 import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
+import { promptly } from "./callDeadline.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope, withoutSession } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
-import { AboveCeiling, CallerTimedOut, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
+import { AboveCeiling, CallerTimedOut, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid } from "./errors.js";
 import type { Feed, FeedEntry, ThreadChange } from "./feed.js";
 import {
   type AskedSettings,
@@ -45,17 +31,16 @@ import {
   FolderNotNamed,
   namesAnything,
   type SettingsChange,
-  type WorkingFolders,
 } from "./grantedSettings.js";
+import { type LastAnswer, lastAnswerIn, lastEnd, type SilentEnd } from "./lastAnswer.js";
 import type { Patience } from "./patience.js";
 import { costOf, type TurnReceipt } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
-import { diffToRemote, type RemoteDiff } from "./remoteDiff.js";
 import { focusedTarget, nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
+import { ServerOperations, type ServerParts } from "./serverOperations.js";
 import { activityOf, type ThreadActivity } from "./threadActivity.js";
 import { type FollowedBatch, followThread } from "./threadFollower.js";
 import { ThreadList } from "./threadList.js";
-import type { TurnLimiter } from "./turnLimiter.js";
 import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
 
 /** The caller of an operation, its abort signal and how its turns are observed. */
@@ -72,31 +57,7 @@ export interface SaidInput {
   readonly images?: readonly ({ readonly url: string } | { readonly file: string })[];
 }
 
-/** The agent's final answer on a thread without a running turn. */
-export interface LastAnswer {
-  readonly text: string;
-  readonly cwd: string;
-  /** Only for a review. */
-  readonly findings?: readonly ReviewFinding[];
-}
-
-/** How a thread's last turn ended, if it left no answer. */
-export type SilentEnd =
-  | { readonly how: "failed"; readonly error: string }
-  /** `interrupted` includes the end of its server; `unknown`: the record has no end of the turn. */
-  | { readonly how: "completed" | "interrupted" | "unknown" };
-
-export interface AskedCommand {
-  readonly argv: readonly string[];
-  readonly cwd?: string | undefined;
-  readonly sandbox?: AskedSettings["sandbox"];
-  /** Replaces the configured sandbox policy. */
-  readonly sandboxPolicy?: ThreadSettings["sandboxPolicy"] | undefined;
-  readonly timeoutMs: number;
-}
-
-export interface AgentParts extends ReceiptParts {
-  readonly engine: Engine;
+export interface AgentParts extends ReceiptParts, ServerParts {
   readonly threads: ThreadRegistry;
   readonly desk: ApprovalDesk;
   readonly access: ThreadAccess;
@@ -105,26 +66,15 @@ export interface AgentParts extends ReceiptParts {
   readonly feed: Feed;
   readonly attendance: Attendance;
   readonly patience: Patience;
-  /** Absent on stdio, where turns are not limited. */
-  readonly limiter?: TurnLimiter | undefined;
   /** The limits of network callers. Created when the first network caller arrives. */
   readonly ceilings: () => CallerCeilings;
   /** What happens to questions when the client cannot answer them. */
   readonly approvalFallback: ApprovalFallback;
-  readonly settings: {
+  readonly settings: ServerParts["settings"] & {
     /** Throws `AppError` with the reason if the settings are invalid. */
     forNewThread(asked: AskedSettings): ThreadSettings;
     withChanges(settings: ThreadSettings, change: SettingsChange): ThreadSettings;
-    withSandbox(settings: ThreadSettings, policy: ThreadSettings["sandboxPolicy"]): ThreadSettings;
   };
-  /** Called with the settings of each command that runs outside any thread. */
-  readonly inForce?: ((settings: ThreadSettings) => void) | undefined;
-  /** The user's own configuration file. */
-  readonly userConfig: Pick<UserConfig, "read" | "setDefaultModel">;
-  /** Called with the list of models each time it was read for a caller. */
-  readonly onModelsRead?: (models: readonly ModelSummary[]) => void;
-  /** Absent: every folder is accepted. */
-  readonly folders?: WorkingFolders | undefined;
   /**
    * Returns an image file named by a caller as a `data:` URL. Throws `AppError` if the thread's commands could not read the file, or if it
    * is not an image.
@@ -136,21 +86,12 @@ export interface AgentParts extends ReceiptParts {
   readonly readExcerpt?:
     | ((lines: AskedLines, forThread: { readonly settings: ThreadSettings; readonly reach: Reach | undefined }) => Promise<FileExcerpt>)
     | undefined;
-  /** Throws `AppError` with the reason if the user's rules forbid the command, no matter who wants to run it. */
-  readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
   /** Returns why nothing may be started for a caller. */
   readonly objection: Objection;
 }
 
-/** Timeout for requests that the engine answers without running a command or turn. */
-const ENGINE_ANSWER_MS = 60_000;
-/** Time to start and to stop a command, in addition to the command's own timeout. */
-const COMMAND_START_MS = 30_000;
-const COMMAND_STOP_MS = 5_000;
 /** Timeout for one git command. */
 const GIT_MS = 10_000;
-/** Codex's own git timeout for a diff against the remote. */
-const REMOTE_GIT_MS = 5_000;
 /** The images of one message as `data:` URLs; a few bytes can name the same large file many times. */
 const MOST_IMAGES_LENGTH = 32 * 2 ** 20;
 /** A title takes one line in a list. */
@@ -171,6 +112,7 @@ export class Agent {
   readonly #parts: AgentParts;
   readonly #list: ThreadList;
   readonly #receipts: TurnReceipts;
+  #server: ServerOperations | undefined;
   /** If the desk cannot be reached, the question stays open until its deadline, which denies it. */
   readonly #deciding = new Tasks(() => undefined);
 
@@ -184,6 +126,17 @@ export class Agent {
 
   get engineName(): string {
     return this.#parts.engine.name;
+  }
+
+  /** The operations outside any thread. */
+  get server(): ServerOperations {
+    this.#server ??= new ServerOperations(this.#parts, {
+      check: (ask, scope) => this.#check(ask, scope),
+      settingsFor: (asked, caller) => this.#settingsFor(asked, caller),
+      settingsForWork: (ask, asked) => this.#settingsForWork(ask, asked),
+      limitsOf: (caller) => this.#limitsOf(caller),
+    });
+    return this.#server;
   }
 
   /**
@@ -207,7 +160,7 @@ export class Agent {
     const limits = this.#limitsOf(ask.caller);
     // An engine may start MCP servers for the thread, so opening it counts against the turn limit meanwhile.
     using _place = await this.#parts.limiter?.enter(ask);
-    return await this.#promptly(ask, () => this.#parts.threads.open(settings, { limits, opened: this.#claiming(ask) }));
+    return await promptly(ask, () => this.#parts.threads.open(settings, { limits, opened: this.#claiming(ask) }));
   }
 
   /**
@@ -221,14 +174,14 @@ export class Agent {
     const isNamed = Object.values(asked).some((value) => value !== undefined);
     const settingsFor = isNamed ? (current: ThreadSettings) => this.#overridden(ask, asked, current) : undefined;
     using _place = await this.#parts.limiter?.enter(ask);
-    return await this.#promptly(ask, () => access.using(threadId, ask, () => threads.load(threadId, { limits, settingsFor })));
+    return await promptly(ask, () => access.using(threadId, ask, () => threads.load(threadId, { limits, settingsFor })));
   }
 
   /** The events that were shown on a thread, in Codex's own event format. The caller must be allowed to watch the thread. */
   async shownOn(ask: Ask, threadId: ThreadId): Promise<readonly ShownEvent[]> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
-    return this.#promptly(ask, () => this.#parts.threads.shownOn(threadId));
+    return promptly(ask, () => this.#parts.threads.shownOn(threadId));
   }
 
   /** The rollout paths of those threads that the caller may watch. */
@@ -236,7 +189,7 @@ export class Agent {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
     const seen = await Promise.all(ids.map((id) => access.isVisibleTo(id, ask.caller)));
-    return this.#promptly(ask, () => threads.pathsOf(ids.filter((_, at) => seen[at])));
+    return promptly(ask, () => threads.pathsOf(ids.filter((_, at) => seen[at])));
   }
 
   /**
@@ -364,7 +317,7 @@ export class Agent {
   async resume(ask: Ask, threadId: ThreadId): Promise<{ readonly turn: Turn; readonly hasNewer: boolean } | undefined> {
     this.#check(ask, "call");
     const { threads, access, attendance } = this.#parts;
-    return this.#promptly(ask, () =>
+    return promptly(ask, () =>
       access.using(threadId, ask, async () => {
         const [oldest] = attendance.on(threadId);
         oldest?.known();
@@ -385,7 +338,7 @@ export class Agent {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
     const found = async () => lastAnswerIn(await threads.historyAtRest(threadId)) ?? lastEnd(await threads.story(threadId));
-    return this.#promptly(ask, () => access.using(threadId, ask, found));
+    return promptly(ask, () => access.using(threadId, ask, found));
   }
 
   /** The turns in the same folder whose caller was lost before it learned the thread id, and that this caller may use. */
@@ -410,7 +363,7 @@ export class Agent {
   async steer(ask: Ask, threadId: ThreadId, text: string): Promise<void> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
-    await this.#promptly(ask, () => access.using(threadId, ask, () => threads.steer(threadId, text)));
+    await promptly(ask, () => access.using(threadId, ask, () => threads.steer(threadId, text)));
   }
 
   /** Interrupts the running turn of a thread and the queued ones. Returns false if there was none. */
@@ -489,7 +442,7 @@ export class Agent {
     await this.#checkVisible(ask, threadId);
     const { readExcerpt, threads, engine } = this.#parts;
     if (!readExcerpt) throw new NotOffered(engine.name);
-    return this.#promptly(ask, async () => {
+    return promptly(ask, async () => {
       const settings = await threads.settingsOf(threadId);
       return readExcerpt(lines, { settings, reach: this.#limitsOf(ask.caller)?.reach });
     });
@@ -560,18 +513,18 @@ export class Agent {
   }
 
   /** A page of the threads that the caller may use, newest first. */
-  list(ask: Ask, { cwd, ...query }: ThreadQuery): Promise<ThreadPage> {
+  list(ask: Asker, { cwd, ...query }: ThreadQuery): Promise<ThreadPage> {
     this.#check(ask, "call");
     const folder = cwd === undefined ? {} : { cwd: this.#settingsFor({ cwd }, ask.caller).cwd };
     const { threads } = this.#parts;
-    return this.#promptly(ask, (signal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal }));
+    return promptly(ask, (signal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal }));
   }
 
   /** A page of the threads that the caller may watch, whichever session uses them, newest first. */
   watchable(ask: Ask, query: ThreadQuery): Promise<ThreadPage> {
     this.#check(ask, "read");
     const { threads } = this.#parts;
-    return this.#promptly(ask, (signal) => this.#list.page(threads, query, { caller: ask.caller, signal, watches: true }));
+    return promptly(ask, (signal) => this.#list.page(threads, query, { caller: ask.caller, signal, watches: true }));
   }
 
   /** The current activity of the given threads. The caller got the ids from `list`, or may see the threads. */
@@ -596,7 +549,7 @@ export class Agent {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
     const limits = this.#limitsOf(ask.caller);
-    return this.#promptly(ask, async () => {
+    return promptly(ask, async () => {
       const fork = await access.using(id, ask, () => threads.fork(id, limits));
       await access.claim(fork, ask);
       await this.#tellChange(ask, fork, "forked");
@@ -608,7 +561,7 @@ export class Agent {
   archive(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
-    return this.#promptly(ask, async () => {
+    return promptly(ask, async () => {
       await access.using(id, ask, () => threads.archive(id));
       await this.#tellChange(ask, id, "archived");
     });
@@ -617,7 +570,7 @@ export class Agent {
   unarchive(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
-    return this.#promptly(ask, async () => {
+    return promptly(ask, async () => {
       await access.using(id, ask, () => threads.unarchive(id));
       await this.#tellChange(ask, id, "unarchived");
     });
@@ -631,7 +584,7 @@ export class Agent {
     if (line.length > LONGEST_TITLE)
       throw new InvalidArguments(`A thread's title has at most ${LONGEST_TITLE} characters; this one has ${line.length}.`);
     const { threads } = this.#parts;
-    return this.#promptly(ask, async () => {
+    return promptly(ask, async () => {
       await this.#changing(ask, id, () => threads.rename(id, line));
       await this.#tellChange(ask, id, "renamed", line);
     });
@@ -644,121 +597,14 @@ export class Agent {
   remove(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
     const { threads } = this.#parts;
-    return this.#promptly(ask, async () => {
+    return promptly(ask, async () => {
       await this.#changing(ask, id, () => threads.remove(id));
       await this.#tellChange(ask, id, "removed");
     });
   }
 
-  /** Runs one command in the requested sandbox, outside any thread. No approval is requested. */
-  async run(ask: Ask, { argv, timeoutMs, sandboxPolicy: policy, ...asked }: AskedCommand): Promise<OneOffResult> {
-    this.#check(ask, "call");
-    if (!argv[0]) throw new InvalidArguments("`command` must begin with a program.");
-    const configured = await this.#settingsForWork(ask, asked);
-    const settings = policy ? this.#parts.settings.withSandbox(configured, policy) : configured;
-    const limits = this.#limitsOf(ask.caller);
-    const check = () => limits?.check(settings);
-    check();
-    await this.#parts.checkCommand(argv, settings);
-    this.#parts.inForce?.(settings);
-    const { cwd, sandboxPolicy } = settings;
-    const command = { argv, cwd, sandboxPolicy, timeoutMs, check, reach: limits?.reach };
-    using _place = await this.#parts.limiter?.enter(ask);
-    const limit = { ms: timeoutMs + COMMAND_START_MS, stopMs: COMMAND_STOP_MS };
-    return await endedWithin(limit, ask, async (signal) => {
-      const services = await this.#services();
-      signal.throwIfAborted();
-      return services.runOnce(command, signal);
-    });
-  }
-
-  /** The user's own config.toml as written. It may hold secrets: the caller of this method chooses what to show. */
-  savedConfig(ask: Ask): Promise<ConfigTree> {
-    this.#check(ask, "manage");
-    return this.#promptly(ask, () => this.#parts.userConfig.read());
-  }
-
-  /** Changes the user's own config.toml; applies to threads started from now on. */
-  setDefaultModel(ask: Ask, wanted: DefaultModel): Promise<void> {
-    this.#check(ask, "manage");
-    return this.#promptly(ask, () => this.#parts.userConfig.setDefaultModel(wanted));
-  }
-
-  /** The diff between a folder's repository and its remote. Throws `NoRemoteDiff` with the reason if there is none. */
-  async diffToRemote(ask: Ask, cwd: string): Promise<RemoteDiff> {
-    this.#check(ask, "manage");
-    const settings = await this.#settingsForWork(ask, { cwd });
-    using _place = await this.#parts.limiter?.enter(ask);
-    return await diffToRemote((argv) => this.#runReading(ask, settings, { argv, timeoutMs: REMOTE_GIT_MS }));
-  }
-
-  /** The available models. Allowed inside a turn too: the list starts nothing and reveals nothing about other callers. */
-  async models(ask: Ask): Promise<readonly ModelSummary[]> {
-    checkScope(ask.caller, "call");
-    const models = await this.#promptly(ask, async (signal) => (await this.#services()).models(signal));
-    this.#parts.onModelsRead?.(models);
-    return models;
-  }
-
-  /** The settings in force in a folder, with secrets masked. */
-  config(ask: Ask, cwd: string | undefined): Promise<Readonly<Record<string, unknown>>> {
-    this.#check(ask, "manage");
-    const settings = this.#settingsFor({ cwd }, ask.caller);
-    const { cwd: folder } = settings;
-    if (cwd !== undefined) {
-      // A caller must not learn what exists outside its own folders.
-      this.#limitsOf(ask.caller)?.check({ ...settings, sandboxPolicy: { type: "read-only" } });
-      this.#parts.folders?.checkUsable(folder);
-    }
-    return this.#promptly(ask, async () => (await this.#services()).config(folder));
-  }
-
-  /** How the model is paid for. Only callers with `manage` see whose account it is. */
-  async accountState(ask: Ask): Promise<AccountState> {
-    this.#check(ask, "call");
-    const state = await this.#promptly(ask, async () => (await this.#services()).account.state());
-    if (state.kind !== "chatgpt" || hasScope(ask.caller, "manage")) return state;
-    const { email: _, ...rest } = state;
-    return rest;
-  }
-
-  /** Changes the account for everyone on this server. */
-  login(ask: Ask, apiKey: string): Promise<void> {
-    return this.#onAccount(ask, (account) => account.loginWithKey(apiKey));
-  }
-
-  loginWithDeviceCode(ask: Ask): Promise<DeviceCode> {
-    return this.#onAccount(ask, (account) => account.loginWithDeviceCode());
-  }
-
-  /** The login continues after its caller has disconnected. */
-  loginWithBrowser(ask: Ask): Promise<BrowserLogin> {
-    return this.#onAccount(ask, (account) => account.loginWithBrowser());
-  }
-
-  /** Returns false if no such login is pending. */
-  cancelLogin(ask: Ask, id: string): Promise<boolean> {
-    return this.#onAccount(ask, (account) => account.cancelLogin(id));
-  }
-
-  /** How the server is logged in. The token itself needs the scope `operator` and is returned only on request. */
-  async credentials(ask: Ask, { refresh, withToken }: { readonly refresh: boolean; readonly withToken: boolean }): Promise<Credentials> {
-    if (withToken) checkScope(ask.caller, "operator");
-    const { token, ...known } = await this.#onAccount(ask, (account) => account.credentials({ refresh }));
-    return withToken && token !== undefined ? { ...known, token } : known;
-  }
-
-  logout(ask: Ask): Promise<void> {
-    return this.#onAccount(ask, (account) => account.logout());
-  }
-
-  #onAccount<T>(ask: Ask, change: (account: Account) => Promise<T>): Promise<T> {
-    this.#check(ask, "manage");
-    return this.#promptly(ask, async () => change((await this.#services()).account));
-  }
-
   /** Throws `InsideTurn` for a caller inside a turn: nothing is started for it, and it sees no caller's data. */
-  #check({ caller }: Ask, scope: Scope): void {
+  #check({ caller }: Asker, scope: Scope): void {
     const why = this.#parts.objection(caller);
     if (why !== undefined) throw new InsideTurn(why);
     checkScope(caller, scope);
@@ -799,7 +645,7 @@ export class Agent {
     const images: string[] = [];
     let left = MOST_IMAGES_LENGTH;
     for (const image of named) {
-      const found = "url" in image ? image.url : await this.#promptly(ask, async () => readImage?.(image.file, forThread));
+      const found = "url" in image ? image.url : await promptly(ask, async () => readImage?.(image.file, forThread));
       left -= found?.length ?? 0;
       if (left < 0) throw new InvalidArguments(`The images of a message have at most ${MOST_IMAGES_LENGTH / 2 ** 20} MiB together.`);
       if (found !== undefined) images.push(found);
@@ -860,7 +706,7 @@ export class Agent {
    * The settings for work in their folder, which must exist. The limits are checked first, so that a caller never learns whether a folder
    * outside them exists.
    */
-  async #settingsForWork(ask: Ask, asked: AskedSettings): Promise<ThreadSettings> {
+  async #settingsForWork(ask: Asker, asked: AskedSettings): Promise<ThreadSettings> {
     const settings = this.#settingsFor(asked, ask.caller);
     const { folders } = this.#parts;
     if (!folders || asked.takesAnyFolder) return settings;
@@ -890,7 +736,7 @@ export class Agent {
   /** Returns undefined if git cannot be run safely: the reviewer then looks for itself. */
   async #nothingToReview(ask: Ask, target: ReviewTarget, settings: ThreadSettings): Promise<string | undefined> {
     if (target.type === "custom") return undefined;
-    const git = (args: readonly string[]) => this.#runReading(ask, settings, { argv: [...QUIET_GIT, ...args], timeoutMs: GIT_MS });
+    const git = (args: readonly string[]) => this.server.runReading(ask, settings, { argv: [...QUIET_GIT, ...args], timeoutMs: GIT_MS });
     // Released before the review turn takes its own slot.
     using _place = await this.#parts.limiter?.enter(ask);
     try {
@@ -901,21 +747,7 @@ export class Agent {
     }
   }
 
-  /** Runs a command of the server's own in the caller's folder, in a read-only sandbox. */
-  #runReading(ask: Ask, settings: ThreadSettings, { argv, timeoutMs }: Pick<AskedCommand, "argv" | "timeoutMs">): Promise<OneOffResult> {
-    const limits = this.#limitsOf(ask.caller);
-    const command = {
-      argv,
-      cwd: settings.cwd,
-      sandboxPolicy: { type: "read-only" } as const,
-      timeoutMs,
-      check: () => limits?.check(settings),
-      reach: limits?.reach,
-    };
-    return this.#promptly(ask, async (signal) => (await this.#services()).runOnce(command, signal));
-  }
-
-  async #recentFolders(ask: Ask, besides: string): Promise<readonly string[]> {
+  async #recentFolders(ask: Asker, besides: string): Promise<readonly string[]> {
     try {
       const page = await valueWithin(RECENT_FOLDERS_MS, this.list(ask, { limit: RECENT_FOLDERS.threads }), { threads: [] });
       const folders = new Set(page.threads.map(({ cwd }) => cwd));
@@ -978,54 +810,4 @@ export class Agent {
       throw error;
     }
   }
-
-  #promptly<T>(ask: Ask, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return endedWithin({ ms: ENGINE_ANSWER_MS, stopMs: 0 }, ask, work);
-  }
-
-  async #services(): Promise<EngineServices> {
-    const { engine } = this.#parts;
-    if (!engine.services) throw new NotOffered(engine.name);
-    return engine.services();
-  }
-}
-
-/** Ends when the work ends, its call is aborted or the time is up, whichever comes first. */
-async function endedWithin<T>(
-  { ms, stopMs }: { readonly ms: number; readonly stopMs: number },
-  { signal }: Ask,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  using deadline = new Deadline(ms, () => new TookTooLong(ms));
-  return await withDeadline({ deadline, signal, stopMs }, work);
-}
-
-/** The final message of the last turn. Earlier messages, and messages before a tool call, are not its answer. */
-function lastAnswerIn({ items, settings: { cwd } }: ThreadHistory): LastAnswer | undefined {
-  const isStep = ({ type, role }: RawItem) =>
-    type === "message" ? role === "assistant" || role === "user" : /_(?:call|output)$/.test(type);
-  const last = items.findLast(isStep);
-  if (last?.["role"] !== "assistant" || !Array.isArray(last["content"])) return undefined;
-  const text = textOf(last);
-  const request = items.findLast(({ type, role }) => type === "message" && role === "user");
-  return { text, cwd, ...(request && isReviewRequest(textOf(request)) && { findings: findingsIn(text) }) };
-}
-
-async function lastEnd({ moments }: StoredStory): Promise<SilentEnd> {
-  let end: SilentEnd = { how: "unknown" };
-  for await (const moment of moments) {
-    if (moment.type === "turnStarted" || moment.type === "interrupted") end = { how: "interrupted" };
-    // A turn of an older record, which has no marks.
-    else if ((moment.type === "userSpoke" || moment.type === "item") && end.how !== "interrupted") end = { how: "unknown" };
-    // Other programs record a failure first and then an end without it.
-    else if (moment.type === "turnEnded" && moment.error !== null) end = { how: "failed", error: moment.error };
-    else if (moment.type === "turnEnded" && end.how !== "failed") end = { how: "completed" };
-    else if (moment.type === "rolledBack") end = { how: "unknown" };
-  }
-  return end;
-}
-
-function textOf({ content }: RawItem): string {
-  if (!Array.isArray(content)) return "";
-  return content.map((part: unknown) => (isFields(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
 }

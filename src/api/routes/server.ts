@@ -93,7 +93,7 @@ export function serverRoutes(parts: ApiParts) {
       return c.json({ principal, scopes: [...scopes], by, roots: roots ? [...roots] : null } as const, 200);
     })
     .openapi(MODELS, async (c) => {
-      const found = await (await parts.agent()).models(askOf(c.env));
+      const found = await (await parts.agent()).server.models(askOf(c.env));
       const models = found.map(({ model, displayName, isDefault, reasoningEfforts, notOffered, shutdownDate }) => ({
         model,
         displayName,
@@ -104,10 +104,10 @@ export function serverRoutes(parts: ApiParts) {
       }));
       return c.json({ models }, 200);
     })
-    .openapi(ACCOUNT, async (c) => c.json(accountView(await (await parts.agent()).accountState(askOf(c.env))), 200))
+    .openapi(ACCOUNT, async (c) => c.json(accountView(await (await parts.agent()).server.accountState(askOf(c.env))), 200))
     .openapi(CONFIG, async (c) => {
       const { cwd } = c.req.valid("query");
-      const config = await (await parts.agent()).config(askOf(c.env), cwd);
+      const config = await (await parts.agent()).server.config(askOf(c.env), cwd);
       return c.json({ cwd: cwd ?? null, config: { ...config } }, 200);
     })
     .openapi(PROJECTS, async (c) => {

@@ -22,7 +22,7 @@ export const loginApiKey = defineMethod({
     { method: "authStatusChange", params: { authMethod: "apikey" } },
   ],
   async call({ apiKey }, { agent, ask, client, afterwards }) {
-    await failing("failed to save api key", agent.login(ask, apiKey));
+    await failing("failed to save api key", agent.server.login(ask, apiKey));
     afterwards(() => tellStatus(client, "apikey"));
     return {};
   },
@@ -44,7 +44,7 @@ export const loginChatGpt = defineMethod({
     { method: "authStatusChange", params: { authMethod: "chatgpt" } },
   ],
   async call(_, { agent, ask, client, afterwards }) {
-    const { id: loginId, url, ended } = await failing("failed to start login server", agent.loginWithBrowser(ask));
+    const { id: loginId, url, ended } = await failing("failed to start login server", agent.server.loginWithBrowser(ask));
     afterwards(() => {
       // Never rejects.
       void ended.then((end) => {
@@ -69,7 +69,7 @@ export const cancelLoginChatGpt = defineMethod({
     { method: "loginChatGptComplete", params: { loginId: "5a0f…", success: false, error: "Login server error: Login was not completed" } },
   ],
   async call({ loginId }, { agent, ask }) {
-    if (!(await agent.cancelLogin(ask, loginId))) throw notFound("login id", loginId);
+    if (!(await agent.server.cancelLogin(ask, loginId))) throw notFound("login id", loginId);
     return {};
   },
 });
@@ -88,7 +88,7 @@ export const logoutChatGpt = defineMethod({
     { method: "authStatusChange", params: {} },
   ],
   async call(_, { agent, ask, client, afterwards }) {
-    await failing("logout failed", agent.logout(ask));
+    await failing("logout failed", agent.server.logout(ask));
     afterwards(() => tellStatus(client));
     return {};
   },
@@ -108,7 +108,7 @@ export const getAuthStatus = defineMethod({
     { id: 19, result: { authMethod: "apikey", authToken: "sk-…", requiresOpenaiAuth: true } },
   ],
   async call({ includeToken = false, refreshToken = false }, { agent, ask }) {
-    const { needsOpenai, method, token } = await agent.credentials(ask, { refresh: refreshToken, withToken: includeToken });
+    const { needsOpenai, method, token } = await agent.server.credentials(ask, { refresh: refreshToken, withToken: includeToken });
     if (!needsOpenai || method === undefined) return { requiresOpenaiAuth: needsOpenai };
     return { authMethod: method, ...(token !== undefined && { authToken: token }), requiresOpenaiAuth: true };
   },
@@ -126,7 +126,7 @@ export const userInfo = defineMethod({
     { id: 15, result: { allegedUserEmail: null } },
   ],
   async call(_, { agent, ask }) {
-    const { email } = await agent.credentials(ask, { refresh: false, withToken: false });
+    const { email } = await agent.server.credentials(ask, { refresh: false, withToken: false });
     return { allegedUserEmail: email ?? null };
   },
 });

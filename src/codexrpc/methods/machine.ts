@@ -23,7 +23,7 @@ export const gitDiffToRemote = defineMethod({
   ],
   async call({ cwd }, { agent, ask }) {
     try {
-      return await agent.diffToRemote(ask, cwd);
+      return await agent.server.diffToRemote(ask, cwd);
     } catch (error) {
       const refusal = asRefusal(error);
       const isFailure = error instanceof NoRemoteDiff || (refusal instanceof RpcError && refusal.code === RPC.internalError);
@@ -70,7 +70,7 @@ export const execOneOffCommand = defineMethod({
     if (!command[0]) throw new RpcError(RPC.invalidRequest, "command must not be empty");
     const { exitCode, stdout, stderr, timedOut } = await failing(
       "exec failed",
-      agent.run(ask, { argv: command, timeoutMs, cwd, sandboxPolicy }),
+      agent.server.run(ask, { argv: command, timeoutMs, cwd, sandboxPolicy }),
     );
     if (timedOut) throw new RpcError(RPC.internalError, "exec failed: sandbox error: command timed out", { code: "timed_out" });
     return { exitCode, stdout, stderr };
@@ -115,7 +115,7 @@ export const getUserSavedConfig = defineMethod({
     },
   ],
   async call(_, { agent, ask }) {
-    return { config: savedConfig(await failing("failed to load config.toml", agent.savedConfig(ask))) };
+    return { config: savedConfig(await failing("failed to load config.toml", agent.server.savedConfig(ask))) };
   },
 });
 
@@ -213,7 +213,7 @@ export const setDefaultModel = defineMethod({
     { id: 13, result: {} },
   ],
   async call({ model, reasoningEffort }, { agent, ask }) {
-    await failing("failed to persist overrides", agent.setDefaultModel(ask, { model, effort: reasoningEffort }));
+    await failing("failed to persist overrides", agent.server.setDefaultModel(ask, { model, effort: reasoningEffort }));
     return {};
   },
 });

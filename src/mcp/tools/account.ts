@@ -22,17 +22,17 @@ export const accountTool = defineTool({
   async call({ action, apiKey }, { agent, ask }) {
     switch (action) {
       case "state": {
-        const state = await agent.accountState(ask);
+        const state = await agent.server.accountState(ask);
         return answer([wordsFor(state), ...limitLines(state.limits)].join("\n"), { ...state });
       }
       case "login":
         return login(agent, ask, apiKey);
       case "device-login": {
-        const { url, code } = await agent.loginWithDeviceCode(ask);
+        const { url, code } = await agent.server.loginWithDeviceCode(ask);
         return answer(`Open ${url} and enter the code ${code}. The action \`state\` tells when that is done.`, { url, code });
       }
       case "logout":
-        await agent.logout(ask);
+        await agent.server.logout(ask);
         return answer("Logged out.");
     }
   },
@@ -41,7 +41,7 @@ export const accountTool = defineTool({
 async function login(agent: Agent, ask: Ask, apiKey: string | undefined): Promise<CallToolResult> {
   if (!apiKey) throw new InvalidArguments("`login` needs `apiKey`; `device-login` needs none.");
   try {
-    await agent.login(ask, apiKey);
+    await agent.server.login(ask, apiKey);
     return answer("Logged in with the API key.");
   } catch (error) {
     // The error may quote the key, and thrown errors are logged.

@@ -13,7 +13,7 @@ export const configTool = defineTool({
   answers: "the settings in force there, in the words of `config.toml`, secrets masked",
   example: { cwd: "." },
   async call({ cwd }, { agent, ask }) {
-    const config = await agent.config(ask, cwd);
+    const config = await agent.server.config(ask, cwd);
     return answer(JSON.stringify(config, null, 2), { config });
   },
 });

@@ -28,7 +28,7 @@ export const execTool = defineTool({
   answers: "exit code, stdout and stderr; 124 after a timeout",
   example: { command: ["ls", "-l"], cwd: ".", sandbox: "read-only", timeoutMs: 5_000 },
   async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask, resultTokens }) {
-    const ended = await agent.run(ask, { argv: command, timeoutMs, ...asked });
+    const ended = await agent.server.run(ask, { argv: command, timeoutMs, ...asked });
     const result = { exitCode: ended.exitCode, ...shortened(ended, resultTokens * CHARACTERS_PER_TOKEN) };
     return answer(asInTerminal(result), result);
   },

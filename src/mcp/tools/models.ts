@@ -15,7 +15,7 @@ export const modelsTool = defineTool({
   answers: "the models a call may name, the default first",
   example: {},
   async call(_, { agent, ask }) {
-    const models = await agent.models(ask);
+    const models = await agent.server.models(ask);
     return answer(models.map(lineOf).join("\n") || "No models are offered.", { models });
   },
 });

@@ -1,5 +1,5 @@
-import type { LastAnswer, SilentEnd } from "../../agent/agent.js";
 import type { AttendedTurn } from "../../agent/attendance.js";
+import type { LastAnswer, SilentEnd } from "../../agent/lastAnswer.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
