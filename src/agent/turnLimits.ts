@@ -1,6 +1,6 @@
 import path from "node:path";
 import { SANDBOX_MODES, type SandboxMode, type SandboxPolicy } from "../exec/policies.js";
-import { executedPart } from "../exec/sandbox/hiddenPlaces.js";
+import { executedPart } from "../exec/sandbox/guardedNames.js";
 import { isInside, resolveLinks } from "../platform/paths.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";

@@ -8,7 +8,8 @@ import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
-import { callerView, GuardedNameSearch, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
+import { GuardedNameSearch } from "../../src/exec/sandbox/guardedNames.js";
+import { callerView, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
 import { eventually } from "../support/eventually.js";
 import { sandbox as found } from "./available.js";
 

@@ -9,7 +9,8 @@ import { OutsidePrograms, systemProgram, type WritablePlaces } from "../../../ex
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
-import { GuardedNameSearch, type HiddenPlace, NamesMadeHere, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
+import { GuardedNameSearch, NamesMadeHere } from "../../../exec/sandbox/guardedNames.js";
+import { type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { describe } from "../../../lib/errors.js";
