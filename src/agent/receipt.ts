@@ -384,6 +384,17 @@ export function costOf({ input_tokens, cached_input_tokens, output_tokens }: Tok
   return (fresh * price.input + cached_input_tokens * price.cachedInput + output_tokens * price.output) / MILLION;
 }
 
+/** The counts under the names that results and the API use. */
+export function tokenCounts(usage: TokenUsage) {
+  return {
+    input: usage.input_tokens,
+    cachedInput: usage.cached_input_tokens,
+    output: usage.output_tokens,
+    reasoning: usage.reasoning_output_tokens,
+    total: usage.total_tokens,
+  };
+}
+
 function difference(one: TokenUsage, other: TokenUsage): TokenUsage {
   const beyond = (a: number, b: number) => Math.max(a - b, 0);
   return {

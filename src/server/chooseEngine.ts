@@ -2,10 +2,7 @@ import path from "node:path";
 import { NotOffered } from "../agent/errors.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
-import { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
-import type { CommandLimits } from "../exec/commandLimits.js";
-import type { TurnMark } from "../exec/nesting/turnMark.js";
-import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
+import { HostEnvironment, type HostOptions } from "../engines/native/tools/hostEnvironment.js";
 import { describe } from "../lib/errors.js";
 import { lazily } from "../lib/promises.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
@@ -13,23 +10,10 @@ import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";
 import type { Engine, EngineName } from "../threads/engine.js";
 import type { ThreadCatalog } from "../threads/store.js";
 
-export interface EngineOptions {
+export interface EngineOptions extends Omit<HostOptions, "ownPrograms"> {
   readonly engine: EngineName;
-  readonly codexHome: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly serverCwd: string;
-  /** Nothing in these folders may decide what runs outside the sandbox. */
-  readonly writable: WritablePlaces;
-  readonly sandboxBin?: string;
-  /** Off: commands with full access run as plain child processes. */
-  readonly containFullAccess?: boolean;
-  readonly commandLimits?: CommandLimits;
   readonly codexBin?: string;
   readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;
-  /** Files of the server that no command may read. */
-  readonly secretFiles?: readonly string[];
-  /** The turn in which this server runs. Its own turns add it to their mark. */
-  readonly surrounding?: TurnMark | undefined;
   /** Whether callers connect over a network, and whether there may be several. */
   readonly listens?: boolean;
   readonly severalCallers?: boolean;

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
+import { tokenCounts } from "../../agent/receipt.js";
 import type { ThreadActivity } from "../../agent/threadActivity.js";
 import { type ThreadId, timeOfUuid } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
@@ -10,7 +11,6 @@ import { type ApiParts, askOf } from "../base/apiParts.js";
 import { orNull, PlanSteps, ThreadIdParam } from "../schemas/common.js";
 import { ItemPage, TimelineItem } from "../schemas/items.js";
 import { FileLines, ThreadDiff, ThreadPageResource, ThreadPatchBody, ThreadResource, ThreadSummaryResource } from "../schemas/threads.js";
-import { tokensOf } from "../timeline/shownTexts.js";
 import { ThreadTimeline } from "../timeline/threadTimeline.js";
 import { summaryView, turnView } from "../timeline/views.js";
 import { body, Cursor, json, Limit, problems, routes, scoped } from "./route.js";
@@ -159,7 +159,7 @@ export function threadRoutes({ agent: open }: Pick<ApiParts, "agent">) {
           effort: settings?.reasoningEffort ?? null,
           sandbox: settings?.sandboxPolicy?.type ?? null,
           approvalPolicy: settings?.approvalPolicy ?? null,
-          usage: usage ? tokensOf(usage.total_token_usage) : null,
+          usage: usage ? tokenCounts(usage.total_token_usage) : null,
           contextWindow: usage?.model_context_window ?? null,
           contextTokens: usage?.last_token_usage.total_tokens ?? null,
           turns: await Promise.all(turns.map((turn, at) => turnView(agent, turn, { isWaiting: at === 0 && isWaiting }))),

@@ -1,6 +1,5 @@
 import type { FileChange, FileChanges } from "../../exec/actions.js";
 import { type FileOperation, parsePatch } from "../../exec/patch/parse.js";
-import type { TokenUsage } from "../../threads/usage.js";
 import type { FileDiff, Tokens } from "../schemas/common.js";
 
 /** Longer texts are shortened in lists and events. A typical model message has a tenth of this. */
@@ -36,16 +35,6 @@ function isHighSurrogate(code: number): boolean {
 export function commandTextOf(command: readonly string[]): string {
   const isScript = command.length === 3 && /^-l?c$/.test(command[1] ?? "");
   return isScript ? (command[2] ?? "") : command.join(" ");
-}
-
-export function tokensOf(usage: TokenUsage): Tokens {
-  return {
-    input: usage.input_tokens,
-    cachedInput: usage.cached_input_tokens,
-    output: usage.output_tokens,
-    reasoning: usage.reasoning_output_tokens,
-    total: usage.total_tokens,
-  };
 }
 
 /** The usage between two counts of the same thread. */

@@ -1,3 +1,4 @@
+import { tokenCounts } from "../../agent/receipt.js";
 import { isDenialRemark } from "../../approvals/denials.js";
 import { isFields, textOrNothing } from "../../lib/fields.js";
 import type { RawItem } from "../../threads/items.js";
@@ -6,7 +7,7 @@ import type { StoredMoment, StoredSettings } from "../../threads/store.js";
 import type { TokenUsageInfo } from "../../threads/usage.js";
 import type { PlanSteps, Tokens } from "../schemas/common.js";
 import type { TimelineItem } from "../schemas/items.js";
-import { beginning, tokensBetween, tokensOf } from "./shownTexts.js";
+import { beginning, tokensBetween } from "./shownTexts.js";
 import { callContent, type ItemContent, withOutput } from "./storedCalls.js";
 import { type CostOf, shownFinding } from "./turnItems.js";
 
@@ -193,7 +194,7 @@ export class StoredItems {
   #summary({ id, begunAt, usageBefore, isMarked, end }: StoredTurn): TimelineItem {
     // A record that marks the start of turns also marks their end, unless its writer was killed.
     const { outcome, message } = end ?? (isMarked ? INTERRUPTED : COMPLETED);
-    const used = this.#usage && tokensBetween(usageBefore, tokensOf(this.#usage.total_token_usage));
+    const used = this.#usage && tokensBetween(usageBefore, tokenCounts(this.#usage.total_token_usage));
     const model = this.#settings?.model;
     const cost = used && model !== undefined ? this.#reading.costOf?.(model, domainTokens(used)) : undefined;
     return {
@@ -228,7 +229,7 @@ export class StoredItems {
   }
 
   #tokens(): Tokens | undefined {
-    return this.#usage && tokensOf(this.#usage.total_token_usage);
+    return this.#usage && tokenCounts(this.#usage.total_token_usage);
   }
 
   #cut(given: string): { text: string; truncated?: true } {

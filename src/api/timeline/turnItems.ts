@@ -1,6 +1,6 @@
 // Long because every kind of turn event has its form here, and the same state serves live readers and later ones.
 
-import { UsageOfTurn } from "../../agent/receipt.js";
+import { tokenCounts, UsageOfTurn } from "../../agent/receipt.js";
 import { isDenialRemark } from "../../approvals/denials.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
@@ -12,7 +12,7 @@ import type { PlanSteps } from "../schemas/common.js";
 import type { ApiEvent } from "../schemas/events.js";
 import type { TimelineItem } from "../schemas/items.js";
 import { isRefusal } from "./commandOutput.js";
-import { beginning, commandTextOf, ending, fileDiffs, tokensOf } from "./shownTexts.js";
+import { beginning, commandTextOf, ending, fileDiffs } from "./shownTexts.js";
 
 export interface FoldedTurn {
   readonly threadId: ThreadId;
@@ -240,7 +240,7 @@ export class TurnItems {
     const counted = this.#usage.total();
     if (!usage || !counted) return [];
     const { turn, thread } = counted;
-    return [{ type: "turn.usage", usage: tokensOf(turn), threadUsage: tokensOf(thread), contextWindow: usage.model_context_window }];
+    return [{ type: "turn.usage", usage: tokenCounts(turn), threadUsage: tokenCounts(thread), contextWindow: usage.model_context_window }];
   }
 
   #reviewed(given: string | null, at: number): readonly TurnApiEvent[] {
@@ -279,7 +279,7 @@ export class TurnItems {
       status: outcome === "completed" ? "completed" : "failed",
       outcome,
       message: end.type === "turnFailed" ? beginning(end.message).text : null,
-      usage: used ? tokensOf(used) : null,
+      usage: used ? tokenCounts(used) : null,
       costUsd: (used && this.#model !== undefined && this.#turn.costOf?.(this.#model, used)) || null,
       ms: this.#turn.ranMs() ?? null,
     });

@@ -1,5 +1,6 @@
 import type { Agent, Ask } from "../../agent/agent.js";
 import type { FeedEntry } from "../../agent/feed.js";
+import { tokenCounts } from "../../agent/receipt.js";
 import type { ThreadActivity } from "../../agent/threadActivity.js";
 import type { ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import { assertNever } from "../../lib/assertNever.js";
@@ -9,7 +10,7 @@ import type { ThreadSummary } from "../../threads/store.js";
 import type { Turn } from "../../threads/turn.js";
 import type { Settlement } from "../schemas/common.js";
 import type { Approval, ThreadSummaryResource, TurnResource, TurnStep } from "../schemas/threads.js";
-import { beginning, commandTextOf, fileDiffs, tokensOf } from "./shownTexts.js";
+import { beginning, commandTextOf, fileDiffs } from "./shownTexts.js";
 import { shownFinding } from "./turnItems.js";
 
 const LONGEST_STEP = 200;
@@ -111,8 +112,8 @@ export async function turnView(agent: Agent, turn: Turn, { isWaiting }: { readon
       : null,
     commands: { run: commands.run, failed: commands.failed },
     approvals: { asked: approvals.asked, allowed: approvals.allowed, denied: approvals.denied },
-    usage: usage ? tokensOf(usage.turn) : null,
-    threadUsage: usage ? tokensOf(usage.thread) : null,
+    usage: usage ? tokenCounts(usage.turn) : null,
+    threadUsage: usage ? tokenCounts(usage.thread) : null,
     costUsd: costUsd ?? null,
     model: inForce?.model ?? null,
     sandbox: inForce ? { ...inForce.sandbox } : null,

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { DecidedQuestion, FailedCommand, TurnReceipt } from "../../agent/receipt.js";
+import { type DecidedQuestion, type FailedCommand, type TurnReceipt, tokenCounts } from "../../agent/receipt.js";
 import type { ApprovalSubject, DecidedBy } from "../../approvals/model.js";
 import type { ChangedFile } from "../../exec/changes/countedFiles.js";
 import type { ChangedFiles } from "../../exec/changes/workspaceChanges.js";
@@ -7,7 +7,7 @@ import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
 import { visible } from "../../lib/visibleText.js";
 import type { ReviewFinding } from "../../threads/reviewFindings.js";
-import type { RateLimits, RateLimitWindow, TokenUsage } from "../../threads/usage.js";
+import type { RateLimits, RateLimitWindow } from "../../threads/usage.js";
 import { commandGist } from "./progress.js";
 
 export type ReportedStatus = "completed" | "failed" | "interrupted" | "running";
@@ -61,7 +61,7 @@ export function reportFields({
       denied: approvals.denied,
       ...(decisions.length > 0 && { decisions }),
     },
-    ...(usage && { usage: { turn: tokensField(usage.turn), thread: tokensField(usage.thread) } }),
+    ...(usage && { usage: { turn: tokenCounts(usage.turn), thread: tokenCounts(usage.thread) } }),
     ...(costUsd !== undefined && { cost: { usd: costUsd } }),
     ...limitsField(rateLimits),
     ...(inForce && { cwd: inForce.cwd, sandbox: inForce.sandbox, model: inForce.model }),
@@ -231,16 +231,6 @@ export function describeSubject(subject: ApprovalSubject): string {
     case "form":
       return visible(`a form of ${subject.server}`);
   }
-}
-
-function tokensField(usage: TokenUsage): Readonly<Record<string, number>> {
-  return {
-    input: usage.input_tokens,
-    cachedInput: usage.cached_input_tokens,
-    output: usage.output_tokens,
-    reasoning: usage.reasoning_output_tokens,
-    total: usage.total_tokens,
-  };
 }
 
 function limitsField(limits: RateLimits | undefined): { readonly rateLimits?: unknown } {
