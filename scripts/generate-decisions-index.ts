@@ -1,5 +1,5 @@
-// Writes docs/decisions/README.md, the list of all records. With --check it only checks whether it is up to date, and whether every decision
-// that a file names has a record.
+// Writes docs/decisions/README.md, the list of all records. With --check it only checks whether it is up to date, whether every decision that a
+// file names has a record, and whether every record has its three parts.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -17,6 +17,13 @@ A new record gets the number after the highest. Numbers without a record were re
 /** "decision 9", "decisions 17 and 65", and the file names in links. */
 const NAMED = /\b[Dd]ecisions? (?<numbers>\d+(?:(?:,| and) \d+)*)|(?<file>\b\d{4}-[a-z0-9-]+\.md)/g;
 
+/** The three parts of a record, each at the beginning of a paragraph. */
+const PARTS: Readonly<Record<string, RegExp>> = {
+  context: /^(?:\*\*|## )(?:Context|Question)\b/m,
+  decision: /^(?:\*\*|## )Decision\b/m,
+  consequences: /^(?:\*\*|## )Consequences\b/m,
+};
+
 const records = readdirSync(FOLDER)
   .filter((name) => /^\d{4}-.*\.md$/.test(name))
   .sort();
@@ -26,10 +33,17 @@ if (process.argv.includes("--check")) check();
 else writeFileSync(PAGE, wanted);
 
 function check(): void {
-  const complaints = missingRecords();
+  const complaints = [...missingRecords(), ...missingParts()];
   if (wanted !== readIfThere()) complaints.push(`${PAGE} is out of date: run \`npm run generate\``);
   for (const complaint of complaints) console.error(complaint);
   process.exitCode = complaints.length > 0 ? 1 : 0;
+}
+
+function missingParts(): string[] {
+  return records.flatMap((name) => {
+    const text = readFileSync(path.join(FOLDER, name), "utf8");
+    return Object.entries(PARTS).flatMap(([part, pattern]) => (pattern.test(text) ? [] : [`${path.join(FOLDER, name)} has no ${part}`]));
+  });
 }
 
 function missingRecords(): string[] {
