@@ -8,7 +8,7 @@ import { parseForeignJson } from "../src/lib/foreignJson.js";
 import { isLikelySecret } from "../src/lib/likelySecret.js";
 import { oneLine } from "../src/lib/oneLine.js";
 import { JsonFault, placeAt, readPlaces } from "../src/lib/serdeJson.js";
-import { maskBySight } from "../src/observability/redact.js";
+import { maskLikelySecrets } from "../src/observability/redact.js";
 import { findingsIn } from "../src/threads/reviewFindings.js";
 
 const MANY = 1_000_000;
@@ -34,9 +34,9 @@ it.each<[string, () => unknown, unknown]>([
   ],
   ["many line breaks in the middle", () => withoutEndLines(`${"\n".repeat(MANY)}x\n`).length, MANY + 1],
   ["a setting of many blanks", () => [...gitSettings(`a = x${" ".repeat(MANY)}"x`)], []],
-  ["what could be a password of many pluses", () => maskBySight(`basic${"+".repeat(MANY)}`).length, MANY + 5],
-  ["what could be many passwords in a row", () => maskBySight("basic+".repeat(MANY)).length, 6 * MANY],
-  ["what could be many JWTs in a row", () => maskBySight("-eyj".repeat(MANY)).length, 4 * MANY],
+  ["what could be a password of many pluses", () => maskLikelySecrets(`basic${"+".repeat(MANY)}`).length, MANY + 5],
+  ["what could be many passwords in a row", () => maskLikelySecrets("basic+".repeat(MANY)).length, 6 * MANY],
+  ["what could be many JWTs in a row", () => maskLikelySecrets("-eyj".repeat(MANY)).length, 4 * MANY],
   ["an address of many colons", () => isLikelySecret("PAGE", `a://${":".repeat(MANY)}`), false],
   [
     "a list under a long name",

@@ -12,7 +12,7 @@ const PERSONS_CHANNELS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy |
 ]);
 
 /** True only for a real refusal: not for a rule, a timeout, an unreadable response, or a client that answered without asking anyone. */
-export function isPersonsNo({ by, failed, dismissed }: Denial): boolean {
+export function isDeniedByPerson({ by, failed, dismissed }: Denial): boolean {
   return !failed && !dismissed && PERSONS_CHANNELS.has(by);
 }
 
@@ -24,7 +24,7 @@ export function isDismissed(decision: ApprovalDecision): boolean {
 /** What the model gets as the result of an action it may not perform. It must not mistake a missing answer for the user's decision. */
 export function denialText(what: "exec command" | "patch", denial: Denial): string {
   const why = denial.reason === undefined ? "" : `: ${denial.reason}`;
-  return `${what} ${isPersonsNo(denial) ? "rejected by user" : "not approved"}${why}`;
+  return `${what} ${isDeniedByPerson(denial) ? "rejected by user" : "not approved"}${why}`;
 }
 
 /**
@@ -33,7 +33,7 @@ export function denialText(what: "exec command" | "patch", denial: Denial): stri
  */
 export function denialRemark(what: string, denial: Denial): string | undefined {
   const { reason } = denial;
-  if (isPersonsNo(denial)) return reason === undefined ? undefined : `The user did not allow ${what}, and says: ${reason}`;
+  if (isDeniedByPerson(denial)) return reason === undefined ? undefined : `The user did not allow ${what}, and says: ${reason}`;
   return `Nobody rejected ${what}; it was not approved${reason === undefined ? "." : `: ${reason}`}`;
 }
 

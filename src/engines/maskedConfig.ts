@@ -1,5 +1,5 @@
 import { type Fields, isFields } from "../lib/fields.js";
-import { isSecretName, MASK, maskBySight } from "../observability/redact.js";
+import { isSecretName, MASK, maskLikelySecrets } from "../observability/redact.js";
 
 /** Settings in config.toml's form without secrets: readers see where keys come from, but no keys. */
 export function maskedConfig(config: Fields): Record<string, unknown> {
@@ -16,7 +16,7 @@ function maskedSetting(key: string, value: unknown): unknown {
   if (SECRET_TABLES.has(key) || isSecretName(key)) return hidden(value);
   if (Array.isArray(value)) return maskedList(value);
   if (isFields(value)) return maskedConfig(value);
-  return typeof value === "string" ? maskBySight(value) : value;
+  return typeof value === "string" ? maskLikelySecrets(value) : value;
 }
 
 /** Includes program arguments: `--token` announces a secret, in the same word or the next. */

@@ -12,7 +12,7 @@ import {
   requestText,
   resultText,
 } from "./message.js";
-import type { About, Frame, Outlet } from "./wire.js";
+import type { DeliveryHints, Frame, Outlet } from "./wire.js";
 
 /** How the owner of a peer handles incoming messages. */
 export interface PeerRole {
@@ -124,12 +124,12 @@ export class JsonRpcPeer {
     this.#outlet.concerns?.(id, subject);
   }
 
-  notify(method: string, params: unknown, about?: About): void {
+  notify(method: string, params: unknown, about?: DeliveryHints): void {
     this.notifyText(notificationText(method, params), about);
   }
 
   /** For frequent notifications, whose text is built without an object. */
-  notifyText(text: string, about?: About): void {
+  notifyText(text: string, about?: DeliveryHints): void {
     if (this.#state.at === "open") this.#outlet.send(text, about);
   }
 
@@ -221,7 +221,7 @@ export class JsonRpcPeer {
     const served = new ServedRequest(request);
     this.#serving.set(id, served);
     if (this.#interrupted) served.abort(this.#interrupted);
-    const finish = (text: string, answer: About["answer"]) => {
+    const finish = (text: string, answer: DeliveryHints["answer"]) => {
       const left = this.#leaving.get(served);
       if (left) this.#leaving.delete(served);
       else this.#serving.delete(id);
@@ -272,7 +272,7 @@ export class JsonRpcPeer {
 }
 
 /** Takes one response as text; undefined if there is none. */
-type Respond = (text: string | undefined, about?: About) => void;
+type Respond = (text: string | undefined, about?: DeliveryHints) => void;
 
 /** A request of the other side in progress. */
 class ServedRequest implements IncomingRequest {
@@ -301,7 +301,7 @@ class ServedRequest implements IncomingRequest {
   }
 }
 
-function answerKind({ code }: RpcError): NonNullable<About["answer"]> {
+function answerKind({ code }: RpcError): NonNullable<DeliveryHints["answer"]> {
   return code === RPC.busy ? "busy" : "given";
 }
 

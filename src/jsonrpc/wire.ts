@@ -4,7 +4,7 @@ import type { RequestId } from "./message.js";
 export type Frame = { readonly text: string } | { readonly tooLongBytes: number };
 
 /** Delivery hints for a transport. */
-export interface About {
+export interface DeliveryHints {
   /** The request of the other side that the message belongs to. */
   readonly relatedTo?: RequestId;
   /** The message is the response to `relatedTo`: no more messages about that request follow. */
@@ -22,7 +22,7 @@ export interface Outlet {
   /** Whether a cancelled request gets a response too, because the other side holds a connection open for it. */
   readonly answersCancelled?: boolean;
   /** Queues one message, in order. Does nothing after `close`. */
-  send(text: string, about?: About): void;
+  send(text: string, about?: DeliveryHints): void;
   /**
    * Marks a long request that a client may ask for again after this process has ended, by its id and by its subject, once that is known.
    */

@@ -37,7 +37,7 @@ export class Redactor {
 
   mask(text: string): string {
     const seen = text.length > MAX_SEEN ? text.slice(0, MAX_SEEN) : text;
-    const masked = maskBySight(this.#maskKnown(seen));
+    const masked = maskLikelySecrets(this.#maskKnown(seen));
     return masked.length > MAX_KEPT || seen !== text ? shortened(masked, seen !== text) : masked;
   }
 
@@ -275,7 +275,7 @@ const RULES = [
 ];
 
 /** Masks text that looks like a secret by its form or by its context. */
-export function maskBySight(text: string): string {
+export function maskLikelySecrets(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return RULES.reduce((masked, applied) => applied(masked), text);
 }

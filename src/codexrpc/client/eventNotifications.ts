@@ -1,5 +1,5 @@
 import { type EventMsg, eventMsgs } from "../../codexwire/eventMsg.js";
-import type { About } from "../../jsonrpc/wire.js";
+import type { DeliveryHints } from "../../jsonrpc/wire.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 
@@ -7,7 +7,7 @@ import type { ThreadEvent } from "../../threads/events.js";
 export interface EventNotification {
   readonly method: string;
   readonly params: { readonly conversationId: ThreadId; readonly id: string; readonly msg: EventMsg };
-  readonly about: About;
+  readonly about: DeliveryHints;
 }
 
 interface Where {
@@ -23,7 +23,7 @@ export function eventNotifications(event: ThreadEvent, where: Where, { raw }: { 
       method: `codex/event/${msg.type}`,
       params: { conversationId: where.threadId, id: submissionOf(event, where), msg: oldUserMessage(msg) },
       // A client that returns too late reads the conversation again.
-      about: { ...aboutEvent(event), passing: true },
+      about: { ...deliveryHints(event), passing: true },
     }));
 }
 
@@ -39,7 +39,7 @@ export function oldUserMessage(msg: EventMsg): EventMsg {
 }
 
 /** A slow reader may miss deltas of texts that are also sent whole. */
-function aboutEvent(event: ThreadEvent): About {
+function deliveryHints(event: ThreadEvent): DeliveryHints {
   switch (event.type) {
     case "messageDelta":
     case "reasoningDelta":

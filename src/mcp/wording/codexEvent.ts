@@ -1,6 +1,6 @@
 import { type EventMsg, eventMsgs } from "../../codexwire/eventMsg.js";
 import { jsonText, type RequestId } from "../../jsonrpc/message.js";
-import type { About } from "../../jsonrpc/wire.js";
+import type { DeliveryHints } from "../../jsonrpc/wire.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
@@ -88,7 +88,7 @@ function earlierTurn(event: ThreadEvent): TurnId | undefined {
 }
 
 /** Delivery hints for a transport: the request of an event, and whether a slow reader can miss it. */
-export function aboutEvent(event: ThreadEvent, relatedTo: RequestId): About {
+export function deliveryHints(event: ThreadEvent, relatedTo: RequestId): DeliveryHints {
   switch (event.type) {
     case "messageDelta":
     case "reasoningDelta":

@@ -7,7 +7,7 @@ import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 import type { ClientInfo, ClientProfile } from "../clientProfiles.js";
 import type { ResultReader, ResultStyle } from "./callResult.js";
-import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
+import { CodexEventWriter, deliveryHints } from "./codexEvent.js";
 import { type LogLevel, logMessage, reaches } from "./logMessage.js";
 import { ProgressReporter, progressText } from "./progress.js";
 
@@ -94,7 +94,7 @@ export class TurnView {
 
   show(event: ThreadEvent): void {
     if (this.#events) {
-      const about = aboutEvent(event, this.#call.requestId);
+      const about = deliveryHints(event, this.#call.requestId);
       if (about.deltaOf === undefined || this.#deltas)
         for (const text of this.#events.write(event)) this.#call.peer.notifyText(text, about);
     }

@@ -1,7 +1,7 @@
 // Long because the decision whether a command may run, and how, is followed by its run, and sometimes by a second one.
 import path from "node:path";
 import * as z from "zod/mini";
-import { denialText, isPersonsNo } from "../../../approvals/denials.js";
+import { denialText, isDeniedByPerson } from "../../../approvals/denials.js";
 import type { ApprovalSubject } from "../../../approvals/model.js";
 import { WorkingFolderMissing } from "../../../exec/errors.js";
 import type { CommandStarter, Launch } from "../../../exec/launch.js";
@@ -339,7 +339,7 @@ async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | 
     case "denied":
       return {
         refused: denialText("exec command", decision),
-        ...(asked.needsPerson || isPersonsNo(decision) ? {} : lacking(asked)),
+        ...(asked.needsPerson || isDeniedByPerson(decision) ? {} : lacking(asked)),
         ...(decision.by === "ceiling" && { declined: true }),
       };
     case "abort":

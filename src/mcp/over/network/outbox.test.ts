@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { sendScheduler } from "../../../http/fairScheduler.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
-import type { About } from "../../../jsonrpc/wire.js";
+import type { DeliveryHints } from "../../../jsonrpc/wire.js";
 import { type Exchange, Outbox, type OutboxLimits } from "./outbox.js";
 import type { SentMessage } from "./replayBuffer.js";
 import type { Stream, StreamKind, StreamSink } from "./stream.js";
@@ -97,8 +97,8 @@ function makeOutbox(changes: Partial<OutboxLimits> = {}): Outbox {
   return new Outbox({ ...LIMITS, ...changes }, { answersCancelled: true });
 }
 
-const news = (id: RequestId): About => ({ relatedTo: id });
-const answer = (id: RequestId): About => ({ relatedTo: id, answer: "given" });
+const news = (id: RequestId): DeliveryHints => ({ relatedTo: id });
+const answer = (id: RequestId): DeliveryHints => ({ relatedTo: id, answer: "given" });
 
 describe("the target of a message", () => {
   it("a stream for everything carries every message, answers included, from when it was opened", async () => {

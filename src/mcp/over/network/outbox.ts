@@ -1,5 +1,5 @@
 import { isRequestId, jsonText, parseJson, type RequestId, resultText } from "../../../jsonrpc/message.js";
-import type { About, Outlet } from "../../../jsonrpc/wire.js";
+import type { DeliveryHints, Outlet } from "../../../jsonrpc/wire.js";
 import { isFields } from "../../../lib/fields.js";
 import { lostCall } from "../../wording/callResult.js";
 import { ReplayBuffer } from "./replayBuffer.js";
@@ -21,7 +21,7 @@ export interface Exchange {
   /** Called when a message about the request precedes the response. */
   spoken(): void;
   /** Returns true if it sent the response itself, as the HTTP body. */
-  answered(text: string, about: About): boolean;
+  answered(text: string, about: DeliveryHints): boolean;
   /** Called when the session ends without a response. */
   givenUp(): void;
 }
@@ -70,7 +70,7 @@ export class Outbox implements Outlet {
     return this.#lastAnsweredAt;
   }
 
-  send(text: string, about: About = {}): void {
+  send(text: string, about: DeliveryHints = {}): void {
     if (this.#state === "closed") return;
     this.counts.sent++;
     const exchange = about.relatedTo === undefined ? undefined : this.#exchanges.get(about.relatedTo);
@@ -163,7 +163,7 @@ export class Outbox implements Outlet {
     this.#replay.forgetBefore(options.now - options.retainMs);
   }
 
-  #keep(text: string, about: About, route: string | undefined): void {
+  #keep(text: string, about: DeliveryHints, route: string | undefined): void {
     const { relatedTo, answer, deltaOf, whole, passing = false } = about;
     const message = {
       seq: this.#replay.nextSeq(),

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { beginEventStream, isGone, KEEP_ALIVE, messageEvent, responseBatcher, sendProblem } from "../../../http/answers.js";
 import { SlowRequest, SlowRequests } from "../../../http/connections.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
-import type { About } from "../../../jsonrpc/wire.js";
+import type { DeliveryHints } from "../../../jsonrpc/wire.js";
 import type { Exchange, Outbox } from "../network/outbox.js";
 import { rpcProblemText, sessionOver } from "../network/problems.js";
 import type { SentMessage } from "../network/replayBuffer.js";
@@ -33,7 +33,7 @@ export class JsonExchange implements Exchange {
 
   spoken(): void {}
 
-  answered(text: string, about: About): boolean {
+  answered(text: string, about: DeliveryHints): boolean {
     if (isGone(this.#response)) return false;
     sendAnswer(this.#response, text, { status: statusOf(about), headers: this.#options.headers });
     return true;
@@ -136,7 +136,7 @@ export class LazyExchange extends PostReply implements Exchange {
     this.becomeStream();
   }
 
-  answered(text: string, about: About): boolean {
+  answered(text: string, about: DeliveryHints): boolean {
     return this.answerAsBody(text, statusOf(about));
   }
 
@@ -194,7 +194,7 @@ function sendSessionOver(response: ServerResponse, { ids, headers }: ExchangeOpt
   sendProblem(response, sessionOver(id), { text: rpcProblemText, also: headers });
 }
 
-function statusOf({ answer }: About): number {
+function statusOf({ answer }: DeliveryHints): number {
   return answer === "busy" ? 429 : 200;
 }
 
