@@ -34,6 +34,7 @@ it.each<[string, () => unknown, unknown]>([
   ],
   ["many line breaks in the middle", () => withoutEndLines(`${"\n".repeat(MANY)}x\n`).length, MANY + 1],
   ["a setting of many blanks", () => [...gitSettings(`a = x${" ".repeat(MANY)}"x`)], []],
+  ["a setting in many lines", () => [...gitSettings(`a = ${"x\\\n".repeat(MANY)}`)].length, 0],
   ["what could be a password of many pluses", () => maskLikelySecrets(`basic${"+".repeat(MANY)}`).length, MANY + 5],
   ["what could be many passwords in a row", () => maskLikelySecrets("basic+".repeat(MANY)).length, 6 * MANY],
   ["what could be many JWTs in a row", () => maskLikelySecrets("-eyj".repeat(MANY)).length, 4 * MANY],

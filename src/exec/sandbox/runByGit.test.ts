@@ -31,6 +31,18 @@ it("finds a folder of hooks and the targets of links in it, and for Husky also t
   expect(found("app").sort()).toEqual(["app/.husky", "app/.husky/_"]);
 });
 
+it("finds a folder of hooks however its setting is written", () => {
+  write("hooks/pre-commit");
+  for (const config of [
+    "[core] hooksPath = hooks\n",
+    "[core]\n\thooksPath = hooks # of the team\n",
+    '[core]\n\thooksPath = "hoo"\\\nks\n',
+  ]) {
+    write(".git/config", config);
+    expect(found(), config).toEqual(["hooks"]);
+  }
+});
+
 it("finds included settings and the folders of hooks that they name, also if the settings include each other", () => {
   write(".git/config", "[include]\n\tpath = ../one.cfg\n");
   write("one.cfg", '[includeIf "gitdir:/"]\n\tpath = two.cfg\n');
