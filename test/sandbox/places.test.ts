@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -10,6 +10,7 @@ import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
 import { GuardedNameSearch } from "../../src/exec/sandbox/guardedNames.js";
 import { callerView, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
+import { resolvedAsFarAsPossible } from "../../src/platform/paths.js";
 import { eventually } from "../support/eventually.js";
 import { sandbox as found } from "./available.js";
 
@@ -258,6 +259,16 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     for (let at = 0; at < 1_600; at++) folder(`work/decoys/${at}`);
     expect(await search.find(workspace)).toEqual({ names: [guarded], isComplete: false });
     expect(await search.find(workspace, new Set([guarded]))).toMatchObject({ names: [] });
+  });
+
+  it("are not held open while a command runs", async () => {
+    const guarded = [file("x", "work/.envrc"), file("x", "work/sub/.envrc")];
+    const running = play("touch started; until [ -e go ]; do sleep 0.01; done; echo x > .envrc || echo kept", { guarded });
+    await eventually("the command runs", () => existsSync(path.join(workspace, "started")) || undefined);
+    const open = readdirSync("/proc/self/fd").map((fd) => resolvedAsFarAsPossible(`/proc/self/fd/${fd}`));
+    expect(open.filter((held) => guarded.includes(held))).toEqual([]);
+    file("", "work/go");
+    expect(await running).toBe("kept");
   });
 
   it("that became a link meanwhile open nothing that is hidden", async () => {

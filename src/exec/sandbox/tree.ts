@@ -22,7 +22,7 @@ export interface OpenTree {
   readonly flags: readonly string[];
   /** The descriptors the flags refer to, numbered from `firstDescriptor`. */
   readonly descriptors: readonly number[];
-  /** Watches the names that cannot be mounted over; `stop` ends the command. */
+  /** Called when the program has started. Watches the names that cannot be mounted over; `stop` ends the command. */
   readonly supervise: (stop: (why: string) => void) => void;
   /** Returns messages for the user. */
   readonly release: () => string[];
@@ -118,6 +118,7 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const system = [...(everything ? SYSTEM_FILES : []), ...ownDevices(sharedMemoryBytes), ...OWN_PROCESSES];
     const flags = ["--ro-bind", "/", "/", ...special, ...sealed, ...system];
     const supervise = (stop: (why: string) => void) => {
+      held.handedOver();
       for (const watch of watched) watch.supervise(stop);
     };
     return { flags, descriptors: held.descriptors, supervise, release };
@@ -183,6 +184,13 @@ class HeldPaths {
   openIfReal(file: string, mount: (index: number) => string[]): string[] {
     const fd = openReal(file);
     return fd === undefined ? [] : mount(this.#hold(fd));
+  }
+
+  /** The sandbox program has its descriptors. Ours of the folders are still needed; there may be hundreds of others. */
+  handedOver(): void {
+    const kept = new Set(this.#folders.values());
+    for (const fd of this.#descriptors.splice(0)) if (!kept.has(fd)) closeSync(fd);
+    this.#descriptors.push(...kept);
   }
 
   close(): void {
