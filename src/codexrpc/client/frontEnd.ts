@@ -96,7 +96,7 @@ export class FrontEnd implements MethodClient {
   }
 
   notify(method: string, params: unknown): void {
-    this.#parts.peer.notify(method, params);
+    this.#parts.peer.notify(method, params, { passing: true });
   }
 
   notifyAll(method: string, params: unknown): void {
