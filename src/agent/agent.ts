@@ -34,6 +34,7 @@ import {
 } from "./grantedSettings.js";
 import { type LastAnswer, lastAnswerIn, lastEnd, type SilentEnd } from "./lastAnswer.js";
 import type { Patience } from "./patience.js";
+import { Readers } from "./readers.js";
 import { costOf, type TurnReceipt } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
 import { focusedTarget, nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
@@ -113,6 +114,7 @@ export class Agent {
   readonly #list: ThreadList;
   readonly #receipts: TurnReceipts;
   #server: ServerOperations | undefined;
+  readonly #readers = new Readers();
   /** If the desk cannot be reached, the question stays open until its deadline, which denies it. */
   readonly #deciding = new Tasks(() => undefined);
 
@@ -181,7 +183,7 @@ export class Agent {
   async shownOn(ask: Ask, threadId: ThreadId): Promise<readonly ShownEvent[]> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
-    return promptly(ask, () => this.#parts.threads.shownOn(threadId));
+    return this.reading(ask, () => promptly(ask, () => this.#parts.threads.shownOn(threadId)));
   }
 
   /** The rollout paths of those threads that the caller may watch. */
@@ -426,10 +428,15 @@ export class Agent {
   async read(ask: Ask, threadId: ThreadId): Promise<ThreadHistory> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
-    return this.#parts.threads.history(threadId);
+    return this.reading(ask, () => this.#parts.threads.history(threadId));
   }
 
-  /** The stored events of a thread in a readable form, oldest first. */
+  /** Work that reads a whole thread, or many: only some of it is done for one principal at the same time. */
+  reading<T>(ask: Ask, work: () => Promise<T>): Promise<T> {
+    return this.#readers.read(ask, work);
+  }
+
+  /** The stored events of a thread in a readable form, oldest first. Read them within `reading`. */
   async story(ask: Ask, threadId: ThreadId): Promise<StoredStory> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
@@ -442,10 +449,8 @@ export class Agent {
     await this.#checkVisible(ask, threadId);
     const { readExcerpt, threads, engine } = this.#parts;
     if (!readExcerpt) throw new NotOffered(engine.name);
-    return promptly(ask, async () => {
-      const settings = await threads.settingsOf(threadId);
-      return readExcerpt(lines, { settings, reach: this.#limitsOf(ask.caller)?.reach });
-    });
+    const read = async () => readExcerpt(lines, { settings: await threads.settingsOf(threadId), reach: this.#limitsOf(ask.caller)?.reach });
+    return this.reading(ask, () => promptly(ask, read));
   }
 
   /** The events of a running or recently ended turn; undefined if only the stored history of its thread has them. */
@@ -517,14 +522,16 @@ export class Agent {
     this.#check(ask, "call");
     const folder = cwd === undefined ? {} : { cwd: this.#settingsFor({ cwd }, ask.caller).cwd };
     const { threads } = this.#parts;
-    return promptly(ask, (signal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal }));
+    const page = (signal: AbortSignal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal });
+    return this.reading(ask, () => promptly(ask, page));
   }
 
   /** A page of the threads that the caller may watch, whichever session uses them, newest first. */
   watchable(ask: Ask, query: ThreadQuery): Promise<ThreadPage> {
     this.#check(ask, "read");
     const { threads } = this.#parts;
-    return promptly(ask, (signal) => this.#list.page(threads, query, { caller: ask.caller, signal, watches: true }));
+    const page = (signal: AbortSignal) => this.#list.page(threads, query, { caller: ask.caller, signal, watches: true });
+    return this.reading(ask, () => promptly(ask, page));
   }
 
   /** The current activity of the given threads. The caller got the ids from `list`, or may see the threads. */
@@ -549,12 +556,13 @@ export class Agent {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
     const limits = this.#limitsOf(ask.caller);
-    return promptly(ask, async () => {
-      const fork = await access.using(id, ask, () => threads.fork(id, limits));
-      await access.claim(fork, ask);
-      await this.#tellChange(ask, fork, "forked");
-      return fork;
-    });
+    const fork = async () => {
+      const made = await access.using(id, ask, () => threads.fork(id, limits));
+      await access.claim(made, ask);
+      await this.#tellChange(ask, made, "forked");
+      return made;
+    };
+    return this.reading(ask, () => promptly(ask, fork));
   }
 
   /** Removes a thread from the list. Throws `ThreadInUse` while a turn runs on it. */

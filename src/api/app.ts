@@ -32,14 +32,21 @@ export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
     name: "codex-mcpd-PORT",
     description: "The cookie of a browser login. Requests that change something also need the server's own Origin.",
   });
-  app.doc31("/openapi.json", {
-    openapi: "3.1.0",
-    info: {
-      title: "codex-mcpd",
-      version: parts.version,
-      description: "Threads, turns, approvals and events of a coding agent. See docs/api.md of the package.",
-    },
-    security: [{ bearer: [] }, { console: [] }, {}],
+  // The document never changes, and takes longer to make than most requests.
+  let document: string | undefined;
+  app.get("/openapi.json", (c) => {
+    document ??= JSON.stringify(
+      app.getOpenAPI31Document({
+        openapi: "3.1.0",
+        info: {
+          title: "codex-mcpd",
+          version: parts.version,
+          description: "Threads, turns, approvals and events of a coding agent. See docs/api.md of the package.",
+        },
+        security: [{ bearer: [] }, { console: [] }, {}],
+      }),
+    );
+    return c.body(document, 200, { "content-type": "application/json" });
   });
   app.notFound((c) => {
     const { method, path } = c.req;

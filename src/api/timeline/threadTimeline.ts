@@ -49,7 +49,11 @@ export class ThreadTimeline {
     this.eventsAfter = formatCursor(after);
   }
 
-  static async read(agent: Agent, ask: Ask, threadId: ThreadId, { whole = false } = {}): Promise<ThreadTimeline> {
+  static read(agent: Agent, ask: Ask, threadId: ThreadId, { whole = false } = {}): Promise<ThreadTimeline> {
+    return agent.reading(ask, () => ThreadTimeline.#readNow(agent, ask, threadId, whole));
+  }
+
+  static async #readNow(agent: Agent, ask: Ask, threadId: ThreadId, whole: boolean): Promise<ThreadTimeline> {
     const longest = whole ? LONGEST_WHOLE_TEXT : undefined;
     const costOf = agent.costOf.bind(agent);
     for (let attempt = 1; ; attempt++) {
