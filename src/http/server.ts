@@ -11,7 +11,6 @@ import type { Router } from "./router.js";
 
 const KEEP_ALIVE_MS = 65_000;
 const LOOK_FOR_LATE_REQUESTS_MS = 5_000;
-const MAX_HEADERS = 100;
 /** With TCP keep-alive, the system detects a peer that vanished. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 /** Retry-After for a principal with too many open requests. */
@@ -66,7 +65,8 @@ export interface HttpServer {
 export async function openHttpServer<Caller>(options: HttpServerOptions<Caller>): Promise<HttpServer> {
   const server = createListener(options, (request, response) => receive(request, response, options));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.maxHeadersCount = MAX_HEADERS;
+  // Beyond a limit, Node drops headers without a word, also those that access control has to see. Their total size is limited.
+  server.maxHeadersCount = 0;
   server.on("connection", (socket: Socket) => socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS).setNoDelay(true));
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => upgrade(request, { socket, head, options }));
   const connections = new Connections(server, { secure: options.tls !== undefined, readingMs: options.timeouts.readingMs });

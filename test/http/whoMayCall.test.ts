@@ -61,6 +61,22 @@ describe.skipIf(isMissing).concurrent("a command in a sandbox with network", () 
   });
 });
 
+it("a forwarded request needs a token, and a page's origin counts, however many headers come before", async () => {
+  await using server = await startHttpServer();
+  const others = Object.fromEntries(Array.from({ length: 1_500 }, (_, at) => [`a${at}`, ""]));
+  const statusWith = async (more: Readonly<Record<string, string>>) => {
+    const headers = { host: `127.0.0.1:${server.port}`, ...others, ...more };
+    return (await server.ask({ method: "GET", path: "/api/v1/me", headers })).status;
+  };
+  const last: readonly Readonly<Record<string, string>>[] = [
+    {},
+    { via: "1.1 proxy" },
+    { "x-forwarded-for": "203.0.113.1" },
+    { origin: "https://evil.example" },
+  ];
+  expect(await Promise.all(last.map(statusWith))).toEqual([200, 401, 401, 403]);
+});
+
 describe.concurrent("a program that the server has started outside of a sandbox", () => {
   it("is accepted, but not with its caller's identity", async () => {
     await using server = await startHttpServer({ args: ["--max-sandbox", "danger-full-access"] });
