@@ -60,8 +60,9 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
   );
   const api = async (at: string) => (await ask(url, { path: `/api/v1${at}`, headers: { authorization } })).body;
   const threads = { idle, archived, running: await threadOfCall(running), asking: await threadOfCall(asking) };
-  const listed = (await ask(url, { headers: { ...headers, ...ONE_BODY }, message: rpc("paths", "listConversations", { pageSize: 100 }) }))
-    .body;
+  const method = async (id: string, name: string, params: object) =>
+    (await ask(url, { headers: { ...headers, ...ONE_BODY }, message: rpc(id, name, { ...params }) })).body;
+  const listed = await method("paths", "listConversations", { pageSize: 100 });
   const estate: Estate = {
     who,
     token: ground.secret(`token of ${who}`),
@@ -75,6 +76,13 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
     approvalId: textIn(await api(`/approvals?threadId=${threads.asking}`), "approvals", "id"),
     turnId: textIn(await api(`/threads/${threads.running}`), "turns", "id"),
     eventsAfter: String(valueAt(await api(`/threads/${threads.running}/items`), "eventsAfter")),
+    cursors: [
+      String(valueAt(await api("/threads?limit=1"), "nextCursor")),
+      String(valueAt(await method("cursor", "listConversations", { pageSize: 1 }), "result.nextCursor")),
+    ],
+    subscriptionId: String(
+      valueAt(await method("listening", "addConversationListener", { conversationId: idle }), "result.subscriptionId"),
+    ),
     rolloutPath: textIn(listed, "result.items", "path", (item) => valueAt(item, "conversationId") === idle),
   };
   return { headers: { ...headers, ...ONE_BODY }, estate, stream, calls: { running, asking } };

@@ -1,5 +1,6 @@
 import { FORMS, TASKS } from "../support/clients/statelessClient.js";
 import type { HttpQuestion } from "../support/http/httpClient.js";
+import { stateless } from "../support/http/statelessHttp.js";
 import type { SeededRandom } from "../support/patch/random.js";
 import pins from "../support/toolPins.generated.json" with { type: "json" };
 
@@ -22,6 +23,10 @@ export interface Estate {
   readonly approvalId: string;
   readonly turnId: string;
   readonly eventsAfter: string;
+  /** Where pages of the owner's lists continue: of threads by the API, of conversations by the method. */
+  readonly cursors: readonly [string, string];
+  /** A listener of the owner's session. */
+  readonly subscriptionId: string;
   readonly rolloutPath: string;
 }
 
@@ -138,6 +143,14 @@ const conversationOf = ({ random, estate }: Circumstances) => random.pick(Object
 const BY_API: Readonly<Record<string, Invent>> = {
   "thread by the API": (at) =>
     api("GET", `/threads/${inPath(at)}${at.random.pick(["", "/items", "/items?order=oldest", "/diff?scope=thread", "/plan", "/items/1"])}`),
+  "file by the API": (at) =>
+    api("GET", `/threads/${inPath(at)}/file?path=${encodeURIComponent(at.random.pick([at.places.tokenFile, ".", "made.txt"]))}&first=1`),
+  "lists continued": ({ random, estate: { cursors } }) =>
+    random.pick([
+      () => api("GET", `/threads?limit=200&cursor=${encodeURIComponent(random.pick(cursors))}`),
+      () => tool(random, "codex-threads", { action: "list", limit: 100, cursor: random.pick(cursors) }),
+      () => own(random, "listConversations", { cursor: random.pick(cursors) }),
+    ])(),
   "turn by the API": (at) => api("GET", `/threads/${inPath(at)}/turns/${at.estate.turnId}`),
   "lists of the API": ({ random, estate }) =>
     api(
@@ -216,6 +229,8 @@ const BY_METHODS: Readonly<Record<string, Invent>> = {
   },
   "conversation's end": (at) => own(at.random, "interruptConversation", { conversationId: conversationOf(at) }),
   "conversation's listener": (at) => own(at.random, "addConversationListener", { conversationId: conversationOf(at) }),
+  "listener's end": ({ random, estate: { subscriptionId } }) =>
+    own(random, "removeConversationListener", { subscriptionId: random.pick([subscriptionId, subscriptionId.toUpperCase()]) }),
   "conversations listed": ({ random, estate }) =>
     own(random, "listConversations", random.pick<Json>([{ pageSize: 100 }, { cursor: estate.threads.idle }])),
   "command by a method": ({ random, places }) =>
@@ -308,6 +323,16 @@ const KINDS: Readonly<Record<string, Invent>> = {
   "task's state": ({ random, estate }) =>
     taskRequest(random, random.pick(["tasks/get", "tasks/result"]), { taskId: inHeader(disguised(random, estate.taskId)) }),
   "task's end": ({ random, estate }) => taskRequest(random, "tasks/cancel", { taskId: inHeader(disguised(random, estate.taskId)) }),
+  "task's news": ({ random, estate: { taskId } }) => {
+    const taskIds = random.pick([[taskId], [taskId, taskId.toUpperCase()]]);
+    const listening = stateless({
+      method: "subscriptions/listen",
+      params: { notifications: { taskIds } },
+      capabilities: TASK_CAPABILITIES,
+    });
+    const question = { ...listening, headers: { ...listening.headers, accept: "text/event-stream" } };
+    return { name: "a subscription", by: "http", own: true, question };
+  },
   "task's answer": ({ random, estate }) =>
     taskRequest(random, "tasks/update", { taskId: estate.taskId, inputResponses: { "approval-1": APPROVED } }),
   "waiting turn": (at) => ({
@@ -359,6 +384,18 @@ const KINDS: Readonly<Record<string, Invent>> = {
         "mcp-session-id": estate.session,
         accept: "text/event-stream",
         ...random.pick<Record<string, string>>([{}, { "last-event-id": estate.lastEventId }, { "last-event-id": "0" }]),
+      },
+    },
+  }),
+  "call that was lost": ({ estate }) => ({
+    name: "an event's id that names the thread",
+    by: "http",
+    own: true,
+    question: {
+      headers: {
+        accept: "text/event-stream",
+        "mcp-session-id": estate.session,
+        "last-event-id": `00000000.g1.1.${Buffer.from('{"id":1}').toString("base64url")}.${estate.threads.idle}`,
       },
     },
   }),
