@@ -29,6 +29,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+type PlainProcess = Pick<AppServerProcess, "wire" | "pid" | "gone" | "close" | "kill">;
 type ThreadlessListener = (method: string, params: unknown) => void;
 
 const REQUEST_MS = 30_000;
@@ -51,15 +52,17 @@ const UNLOADED: ReadonlySet<string> = new Set(["thread/closed", "thread/archived
 
 /** Sends requests to a running Codex and routes its messages to threads. */
 export class AppServer {
-  readonly #process: AppServerProcess;
+  readonly #process: PlainProcess;
   readonly #report: (line: string) => void;
   readonly #peer: JsonRpcPeer;
   readonly #listeners = new Map<string, ThreadListener>();
   readonly #threadlessListeners = new Set<ThreadlessListener>();
   #unclaimed: { readonly threadId: string; readonly method: string; readonly params: unknown }[] = [];
+  /** A sign of life that is being awaited. Never rejects. */
+  #checking: Promise<void> | undefined;
   #state: { readonly at: "open" } | { readonly at: "gone"; readonly reason: AppServerGone } = { at: "open" };
 
-  constructor(process: AppServerProcess, report: (line: string) => void) {
+  constructor(process: PlainProcess, report: (line: string) => void) {
     this.#process = process;
     this.#report = report;
     this.#peer = new JsonRpcPeer(process.wire, {
@@ -83,6 +86,7 @@ export class AppServer {
     this.#peer.close(reason);
     for (const listener of this.#listeners.values()) listener.lost(reason);
     this.#listeners.clear();
+    await this.#checking;
   }
 
   get pid(): number {
@@ -101,7 +105,13 @@ export class AppServer {
   async request(method: string, params: unknown, { timeoutMs = REQUEST_MS, signal }: RequestOptions = {}): Promise<unknown> {
     const silence = () => new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`);
     using deadline = new Deadline(timeoutMs, silence);
-    return await withDeadline({ deadline, signal }, (ends) => this.#requestUntilTaken(method, params, ends));
+    try {
+      return await withDeadline({ deadline, signal }, (ends) => this.#requestUntilTaken(method, params, ends));
+    } catch (error) {
+      // A process that hangs would make all later calls wait in vain.
+      if (error instanceof AppServerSilent) void this.checkAlive();
+      throw error;
+    }
   }
 
   /** Archiving and unarchiving a thread unloads it at once; otherwise it stays loaded for half an hour. */
@@ -134,8 +144,15 @@ export class AppServer {
     return this.#process.close(new AppServerGone(reason));
   }
 
-  /** Kills a process that no longer responds; a responsive one is not affected. */
-  async checkAlive(): Promise<void> {
+  /** Kills a process that no longer responds; a responsive one is not affected. Never rejects. */
+  checkAlive(): Promise<void> {
+    this.#checking ??= this.#awaitSignOfLife().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  async #awaitSignOfLife(): Promise<void> {
     try {
       await this.request("thread/loaded/list", { limit: 1 }, { timeoutMs: SIGN_OF_LIFE_MS });
     } catch (error) {
