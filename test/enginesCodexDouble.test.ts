@@ -110,6 +110,13 @@ describe.concurrent("a Codex that dies", () => {
     expect(under.reported.filter((line) => line.includes("was ended by SIGKILL"))).toHaveLength(3);
   });
 
+  it("before the thread is there says that the call can be repeated", async () => {
+    await using under = await engineWith({ dies: "before the thread" });
+    await expect(open(under)).rejects.toThrow(
+      "The Codex process was ended by SIGKILL. No turn was begun: repeat the call, for which Codex is started again.",
+    );
+  });
+
   it("between two turns has no effect", async () => {
     await using under = await engineWith({});
     const thread = await open(under);

@@ -79,6 +79,7 @@ function answerTo(method: string, params: Json): Json {
     case "config/read":
       return { config: faults.config };
     case "thread/start":
+      if (faults.dies === "before the thread") process.kill(process.pid, "SIGKILL");
       return opened(randomUUID(), params);
     case "thread/resume":
       return existsSync(fileOf(threadId)) ? opened(threadId, params) : refusal(`no rollout found for thread id ${threadId}`);

@@ -11,7 +11,7 @@ import type { Reach } from "../../threads/limits.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadListener, ThreadRequest } from "./appServer/appServer.js";
 import { AppServers, type AppServersOptions } from "./appServer/appServers.js";
-import { type AppServerGone, CodexRefused } from "./appServer/errors.js";
+import { AppServerGone, CodexRefused } from "./appServer/errors.js";
 import { programsOf } from "./appServer/locate.js";
 import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
@@ -37,6 +37,7 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
   const novelties = new Novelties(options.report);
   const services = new CodexServices(servers, guards);
   const catalog = new CodexCatalog(servers, guards);
+  let isClosing = false;
   return {
     name: "codex",
     services: async () => services,
@@ -53,14 +54,21 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
       } catch (error) {
         guard?.release();
         supervisor.leave();
-        throw error;
+        throw isClosing ? error : whyNotOpened(error);
       }
     },
     async close() {
+      isClosing = true;
       await services.close();
       await servers.close();
     },
   };
+}
+
+/** Nothing was begun that could be continued. */
+function whyNotOpened(error: unknown): unknown {
+  if (!(error instanceof AppServerGone)) return error;
+  return new AppServerGone(`${error.message} No turn was begun: repeat the call, for which Codex is started again.`, { cause: error });
 }
 
 const CLEAN_TERMINALS = "thread/backgroundTerminals/clean";

@@ -13,7 +13,7 @@ export interface Faults {
   readonly refusesCapabilities?: boolean;
   /** The number of requests that it refuses as overloaded. */
   readonly overloads?: number;
-  readonly dies?: "before the turn" | "in the turn";
+  readonly dies?: "before the thread" | "before the turn" | "in the turn";
   /** The number of notifications of 1,000 characters that it sends without a pause. */
   readonly flood?: number;
   readonly changedShapes?: boolean;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { memoryWires } from "../../../jsonrpc/memoryWire.js";
+import { memoryWires } from "../../../../test/support/memory/memoryWires.js";
 import { deferred } from "../../../lib/promises.js";
 import { AppServer } from "./appServer.js";
 import type { AppServerGone } from "./errors.js";
