@@ -31,6 +31,15 @@ describe("a refusal by Codex", () => {
     );
   });
 
+  it.each([
+    "failed to load configuration: /home/u/.codex/config.toml:1:19: unknown variant `x`",
+    "invalid configuration: unknown variant `x`\n",
+  ])("of a value in config.toml is not taken for that of a method: %s", (message) => {
+    expect(codexRefusal(refused(message), "start a thread")).toEqual(
+      new CodexRefused(`Codex did not start a thread: ${message.trimEnd()}. Correct that, or use --engine native.`),
+    );
+  });
+
   it("is distinguished from other failures", () => {
     const gone = new AppServerGone("gone");
     expect([codexRefusal(gone, "x"), threadRefusal(gone, id, "x")]).toEqual([gone, gone]);

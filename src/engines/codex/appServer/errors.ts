@@ -36,13 +36,18 @@ export class CodexRefused extends AppError {
 /** The line that names the cause where Node ends a program, as Codex's launcher; the place in the code and the stack surround it. */
 export const UNCAUGHT_ERROR = /^\w*Error: .+/m;
 
+/** config.toml has a value that Codex does not accept; other unknown values are those of a request. */
+const MISCONFIGURED = /(failed to load|invalid) configuration/i;
+
 /** Turns Codex's error response into a helpful error; any other error is returned unchanged. `deed` completes "Codex did not …". */
 export function codexRefusal(error: unknown, deed: string, remedy?: string): unknown {
   if (!(error instanceof RpcError)) return error;
-  if (/unknown variant/i.test(error.message))
+  const isMisconfigured = MISCONFIGURED.test(error.message);
+  if (!isMisconfigured && /unknown variant/i.test(error.message))
     return new CodexRefused(`This Codex cannot ${deed}. Update it (npm install -g @openai/codex).`, { cause: error });
   const complaint = `Codex did not ${deed}: ${error.message}`;
-  return new CodexRefused(remedy === undefined ? complaint : `${complaint.replace(/\.$/, "")}. ${remedy}`, { cause: error });
+  const step = isMisconfigured ? "Correct that, or use --engine native." : remedy;
+  return new CodexRefused(step === undefined ? complaint : `${complaint.trimEnd().replace(/\.$/, "")}. ${step}`, { cause: error });
 }
 
 /** The same for one thread. Codex uses one code for nearly every refusal; only the messages differ. */
