@@ -222,8 +222,13 @@ async function examineCodex({ server, program, version }: RunningCodex, patient:
   const fault = await configurationFault(server);
   if (fault !== undefined)
     return { verdict: "fails", subject: "codex", text: `${program}, version ${version}, can start no thread. ${fault}` };
-  const { account } = asFields(await server.request("account/read", {}));
-  const kind = asFields(account)["type"];
+  let kind: unknown;
+  try {
+    kind = asFields(asFields(await server.request("account/read", {}))["account"])["type"];
+  } catch (error) {
+    const text = `${program}, version ${version}, cannot check its login: ${describe(error)}. Make sure that it reaches the network, or run \`codex login\` again`;
+    return { verdict: "fails", subject: "codex", text };
+  }
   if (thread.provider.requiresOpenaiAuth && typeof kind !== "string")
     return { verdict: "fails", subject: "codex", text: `${program}, version ${version}, is not logged in: run \`codex login\`` };
   const login = typeof kind === "string" ? `logged in (${kind})` : "no login needed";

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishedVersions } from "../support/codex/codexPeers.js";
+import { NEWEST_TRIED, publishedVersions } from "../support/codex/codexPeers.js";
 import { MAIN } from "../support/processes/mcpServer.js";
 import { runToEnd } from "../support/processes/runToEnd.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
@@ -13,12 +13,16 @@ interface Patient {
   readonly args?: readonly string[];
   readonly config?: string;
   readonly profile?: string;
-  readonly isLoggedIn?: boolean;
+  /** auth.json; undefined where nobody is logged in. */
+  readonly login?: string | undefined;
 }
 
-async function complaintsOf(stage: Stage, { args = [], config = "", profile, isLoggedIn = true }: Patient) {
+const KEY = '{"OPENAI_API_KEY":"sk-of-nobody"}';
+
+async function complaintsOf(stage: Stage, { args = [], config = "", profile, ...patient }: Patient) {
   writeFileSync(path.join(stage.codexHome, "config.toml"), config);
-  if (isLoggedIn) writeFileSync(path.join(stage.codexHome, "auth.json"), '{"OPENAI_API_KEY":"sk-of-nobody"}');
+  const login = "login" in patient ? patient.login : KEY;
+  if (login !== undefined) writeFileSync(path.join(stage.codexHome, "auth.json"), login);
   if (profile !== undefined) writeFileSync(path.join(stage.codexHome, "deep.config.toml"), profile);
   const env = stageEnvironment(stage, { name: "", about: "", steps: [] }, {});
   const { code, stdout } = await runToEnd([process.execPath, MAIN, "doctor", "--engine", "codex", ...args], { cwd: stage.workspace, env });
@@ -68,13 +72,31 @@ describe.each(await publishedVersions())("doctor with Codex $version", { timeout
       { config: `profile = "deep"\n${PROVIDER}\n[profiles.deep]\nmodel = "gpt-6-sol"\n` },
       [/does not accept config\.toml in CODEX_HOME: .*`profile = "deep"`.*deep\.config\.toml/],
     ],
-    ["nobody logged in", { isLoggedIn: false }, [/is not logged in: run `codex login`$/]],
+    ["nobody logged in", { login: undefined }, [/is not logged in: run `codex login`$/]],
   ])("%s", async (_, patient, expected) => {
     await using stage = await setStage();
     const args = ["--codex-bin", program, ...(patient.args ?? [])];
     expect(await complaintsOf(stage, { ...patient, args }), version).toEqual({
       code: expected.length === 0 ? 0 : 1,
       complaints: expected.map((complaint) => expect.stringMatching(complaint)),
+    });
+  });
+});
+
+describe.each(await publishedVersions([NEWEST_TRIED]))("doctor with Codex $version", { timeout: 90_000 }, ({ program }) => {
+  it("reports that Codex cannot reach the account of its login", async () => {
+    await using stage = await setStage();
+    const token = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.x`;
+    const account = { "https://api.openai.com/auth": { chatgpt_plan_type: "plus", chatgpt_account_id: "a" }, email: "a@example.com" };
+    const tokens = { id_token: token(account), access_token: token({ exp: 1 }), refresh_token: "r", account_id: "a" };
+    const login = JSON.stringify({ OPENAI_API_KEY: null, tokens, last_refresh: "2025-01-01T00:00:00Z" });
+    expect(await complaintsOf(stage, { args: ["--codex-bin", program], login })).toEqual({
+      code: 1,
+      complaints: [
+        expect.stringMatching(
+          /^codex .*version .*, cannot check its login: .*\. Make sure that it reaches the network, or run `codex login` again$/,
+        ),
+      ],
     });
   });
 });

@@ -228,7 +228,9 @@ const KINDS: Readonly<Record<ArgumentSchema["type"], Kind>> = {
 };
 
 function missingField(name: string, expected: ExpectedArguments): InvalidArguments {
-  const error = unparsable(`missing field \`${name}\``, expected);
+  const words = expected.inputSchema.properties[name]?.enum;
+  const choice = words && !isRecorded(expected) ? `, expected ${alternatives(words)}` : "";
+  const error = unparsable(`missing field \`${name}\`${choice}`, expected);
   return name === "threadId" && !isRecorded(expected) ? new ThreadNotNamed(error.message) : error;
 }
 

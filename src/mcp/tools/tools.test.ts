@@ -43,7 +43,7 @@ it.for([
   ["codex", { prompt: " \n" }, "`prompt` is empty"],
   ["codex-query", { prompt: "" }, "`prompt` is empty"],
   ["codex-manage", { action: "compact", threadId: "x" }, "invalid character"],
-  ["codex-manage", { threadId: newThreadId() }, "missing field `action`"],
+  ["codex-manage", { threadId: newThreadId() }, "missing field `action`, expected one of `stop`, `fork`, "],
   ["codex-manage", { action: "delete", threadId: newThreadId() }, "unknown variant `delete`"],
   ["codex-manage", { action: "fork" }, "missing field `threadId`"],
   ["codex-threads", { action: "read" }, "`read` needs `threadId`."],
