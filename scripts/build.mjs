@@ -100,11 +100,22 @@ const HASHBANG = "#!/usr/bin/env node";
 const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
 const WITH_URL = ["rules.js", "http.js", "web-tree-sitter.js"];
 
+/**
+ * An upgrade replaces the files of a running server, which loads most of them late. Files of two versions do not fit together: the first that is loaded
+ * decides which version the process has.
+ */
+const VERSION = JSON.parse(readFileSync("package.json", "utf8")).version;
+const REPLACED = `codex-mcpd was replaced by version ${VERSION} while this server runs. Restart the server: in most clients, reconnect it.`;
+const ONE_VERSION = `if ((globalThis.codexMcpdVersion ??= "${VERSION}") !== "${VERSION}") throw new Error("${REPLACED}");`;
+
 const results = await bundle({
   files: FILES,
   libraries: LIBRARIES,
   options: OPTIONS,
-  bannerOf: (file) => (file === "main.js" ? HASHBANG : WITH_URL.includes(file) ? URL_OF_BUNDLE : ""),
+  bannerOf: (file) =>
+    [file === "main.js" ? HASHBANG : undefined, ONE_VERSION, WITH_URL.includes(file) ? URL_OF_BUNDLE : undefined]
+      .filter(Boolean)
+      .join("\n"),
 });
 
 for (const file of readdirSync("dist").filter((name) => name.endsWith(".js") && !WITH_URL.includes(name)))
