@@ -1,4 +1,5 @@
 // Long because the decision whether a command may run, and how, is followed by its run, and sometimes by a second one.
+import { existsSync } from "node:fs";
 import path from "node:path";
 import * as z from "zod/mini";
 import { denialText, isDeniedByPerson } from "../../../approvals/denials.js";
@@ -104,9 +105,12 @@ export function workingFolder(
   return { cwd: path.resolve(cwd, workdir), writtenCwd };
 }
 
+/** Accounts of services have a program in place of a shell that ends at once, and a SHELL from outside a container may be missing in it. */
 export function userShell(env: NodeJS.ProcessEnv): string {
-  return env["SHELL"] || "/bin/bash";
+  return [env["SHELL"], "/bin/bash"].find((shell) => shell && !NO_SHELLS.has(path.basename(shell)) && existsSync(shell)) ?? "/bin/sh";
 }
+
+const NO_SHELLS = new Set(["nologin", "false", "true"]);
 
 interface ShellCall extends CommandRequest {
   readonly timeoutMs: number;
