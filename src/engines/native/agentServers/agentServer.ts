@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import type { TurnMark } from "../../../exec/nesting/turnMark.js";
 import { describe } from "../../../lib/errors.js";
@@ -14,6 +15,8 @@ interface AgentServerOptions {
   readonly host: ServerHost;
   readonly mark?: TurnMark | undefined;
   readonly questions: Questions;
+  /** Errors have the wording of Codex 0.92.0. */
+  readonly asRecorded: boolean;
 }
 
 /** One configured server. A lost server is started again when it is needed, with one attempt each time. */
@@ -106,9 +109,7 @@ const NEVER_UP = () => undefined;
 /** The name under which servers know Codex; some treat it specially. */
 const IDENTITY = { name: "codex-mcp-client", title: "Codex", version: VERSION };
 
-interface ConnectionOptions extends LinkOptions {
-  readonly questions: Questions;
-}
+type ConnectionOptions = LinkOptions & Pick<AgentServerOptions, "questions" | "asRecorded">;
 
 interface OpenConnection {
   readonly connection: Connection;
@@ -129,7 +130,7 @@ async function openConnection(settings: McpServerSettings, options: ConnectionOp
       const { message, requestedSchema } = params;
       return options.questions.ask({ server: name, message, requestedSchema }, mcpReq.signal);
     });
-    const connection = new Connection(client, link);
+    const connection = new Connection(client, link, options);
     const step = startupStep(startupTimeoutMs, options.signal);
     await step("handshaking with MCP server", (ends) => connection.shakeHands(ends));
     const tools = await step("awaiting tools/list", (ends) => connection.listTools(ends));
@@ -168,10 +169,12 @@ interface McpRequest<Schema extends StandardSchemaV1> {
 class Connection {
   readonly #client: Client;
   readonly #link: ServerLink;
+  readonly #asRecorded: boolean;
 
-  constructor(client: Client, link: ServerLink) {
+  constructor(client: Client, link: ServerLink, { asRecorded }: Pick<ConnectionOptions, "asRecorded">) {
     this.#client = client;
     this.#link = link;
+    this.#asRecorded = asRecorded;
   }
 
   /** No more messages can come from the server. */
@@ -187,7 +190,7 @@ class Connection {
     try {
       await this.#client.connect(this.#link.transport, { signal, timeout: NO_LIMIT_MS });
     } catch (error) {
-      throw this.#failure("handshaking with MCP server", error);
+      throw this.#failure("handshaking with MCP server", error, this.#asRecorded ? recordedLoss(error, this.#link) : undefined);
     }
   }
 
@@ -216,9 +219,9 @@ class Connection {
     await this.#link.transport.close();
   }
 
-  #failure(what: string, error: unknown): Error {
+  #failure(what: string, error: unknown, because = reasonOf(error, this.#link.transport)): Error {
     if (fieldOf(error, "status") === UNAUTHORIZED) return new McpLoginNeeded("Auth required", { cause: error });
-    const reason = maskSent(reasonOf(error, this.#link.transport), this.#link.secrets, this.#link.url).slice(0, LONGEST_REASON);
+    const reason = maskSent(because, this.#link.secrets, this.#link.url).slice(0, LONGEST_REASON);
     const isLost = this.#link.transport.lostBecause !== undefined;
     const isMisfit = fieldOf(error, "code") === MISFIT;
     return new McpRequestFailed(`${what} failed: ${reason}`, { cause: error, isLost, isMisfit });
@@ -234,6 +237,21 @@ function reasonOf(error: unknown, { lostBecause, lastLine }: ServerLink["transpo
   if (code !== CLOSED || lostBecause === undefined) return describe(error);
   return `connection closed: ${lostBecause}${lastLine === undefined ? "" : `: ${lastLine}`}`;
 }
+
+/** How Codex 0.92.0 worded that a server ended before its handshake, refused it, or could not be reached; undefined for other failures. */
+function recordedLoss(error: unknown, { transport: { lostBecause }, url }: ServerLink): string | undefined {
+  if (lostBecause === undefined) return undefined;
+  if (!url) return "connection closed: initialize response";
+  const status = fieldOf(error, "status");
+  const cause =
+    typeof status === "number"
+      ? `HTTP status ${status < 500 ? "client" : "server"} error (${status} ${STATUS_CODES[status] ?? "<unknown status code>"}) for url`
+      : "error sending request for url";
+  return `Send message error Transport [${RECORDED_TRANSPORT}] error: Client error: ${cause} (${url}), when send initialize request`;
+}
+
+const RECORDED_TRANSPORT =
+  "rmcp::transport::worker::WorkerTransport<rmcp::transport::streamable_http_client::StreamableHttpClientWorker<reqwest::async_impl::client::Client>>";
 
 /** The `data` of the server's error, in Codex's format. */
 function dataOf(error: unknown): string {

@@ -57,9 +57,9 @@ export class AgentServers implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(settings: readonly McpServerSettings[], options: AgentServersOptions) {
-    const { host, mark, ask, shorten } = options;
+    const { host, mark, ask, shorten, asRecorded = false } = options;
     this.#options = options;
-    this.#servers = settings.map((one) => new AgentServer(one, { host, mark, questions: new Questions(ask) }));
+    this.#servers = settings.map((one) => new AgentServer(one, { host, mark, asRecorded, questions: new Questions(ask) }));
     this.#news = new StartupNews(settings.map(({ name }) => name));
     this.resources = resourceTools({ servers: this.#servers, shorten });
   }
