@@ -246,7 +246,7 @@ export async function* judge(
     rules: runtime.rules.inForce(),
     sandboxEnforced: await runtime.isSandboxEnforced(),
     confined: runtime.confined,
-    keepsSafeInside: ctx.asRecorded,
+    asRecorded: ctx.asRecorded,
     parser,
     trusts: await runtime.trustedPrograms(call.argv, call.cwd),
   });

@@ -100,7 +100,7 @@ describe("a request to leave the sandbox", () => {
   });
 
   it("is granted inside the sandbox to a command that only reads, where such commands stay inside", () => {
-    const inside = { escalated: true, keepsSafeInside: true };
+    const inside = { escalated: true, asRecorded: true };
     expect(assess({ ...inside, script: "cat a" })).toEqual({ kind: "run", sandboxed: true, proposedPrefix: ["cat", "a"] });
     expect(assess({ ...inside, script: "cat a && touch b" })).toMatchObject({ kind: "ask", sandboxedAfterwards: false });
     expect(assess({ ...inside, script: "cat a", sandboxEnforced: false })).toMatchObject({ kind: "ask", lacksSandbox: true });
@@ -178,6 +178,11 @@ describe("a dangerous command", () => {
       kind: "run",
       sandboxed: false,
     });
+  });
+
+  it("may be allowed for the rest of the thread only as recorded", () => {
+    expect(assess({ script })).not.toHaveProperty("proposedPrefix");
+    expect(assess({ script, asRecorded: true })).toMatchObject({ kind: "ask", needsPerson: true, proposedPrefix: ["rm", "-rf", "a"] });
   });
 
   it("stays dangerous although a rule allows another part of the script", () => {

@@ -26,8 +26,8 @@ export interface ProposedCommand {
   readonly sandboxEnforced: boolean;
   /** Rules may let it run without a question, but not outside the sandbox. */
   readonly confined?: boolean;
-  /** A known-safe command that asks to leave the sandbox runs inside it, without a question. */
-  readonly keepsSafeInside?: boolean;
+  /** As Codex 0.92.0 where that is harmless: see the table at `examine`. */
+  readonly asRecorded?: boolean;
   readonly parser: BashReader;
   /** Set for commands outside any sandbox: whether a name leads to a program that no command can have planted. */
   readonly trusts?: ((name: string) => boolean) | undefined;
@@ -72,7 +72,8 @@ export function assessCommand(command: ProposedCommand): CommandVerdict {
   if (findings.unclear && never) return refuse(`\`${shellQuote(command.argv)}\` rejected: ${UNCLEAR}`);
   if (prompt) return ask(command, { reason: ruleReason(command, prompt), needsPerson: true });
   if (findings.unclear) return ask(command, { reason: UNCLEAR, needsPerson: true });
-  if (findings.dangerous) return ask(command, { needsPerson: true });
+  if (findings.dangerous)
+    return ask(command, { needsPerson: true, proposedPrefix: command.asRecorded ? findings.proposedPrefix : undefined });
   if (findings.allowedByRules && !(command.confined && isRestricted(command))) return { kind: "run", sandboxed: false };
   return byPolicy(command, findings);
 }
@@ -95,7 +96,7 @@ function byPolicy(command: ProposedCommand, findings: Findings): CommandVerdict 
     return approvalPolicy === "never"
       ? { ...refuse(NO_SANDBOX_REFUSAL), lacksSandbox: true }
       : ask(command, { proposedPrefix, needsPerson: false });
-  const leaves = escalated && restricted && !(command.keepsSafeInside && findings.safe);
+  const leaves = escalated && restricted && !(command.asRecorded && findings.safe);
   if ((approvalPolicy === "untrusted" && !findings.safe) || leaves) return ask(command, { proposedPrefix, needsPerson: false });
   return { kind: "run", sandboxed: restricted, ...(proposedPrefix && { proposedPrefix }) };
 }
@@ -179,8 +180,8 @@ const INERT = new Set(["cd", "echo", "false", "pwd", "true"]);
  * | one part of a sequence is allowed by a rule | all of it leaves the sandbox | only if every part is allowed, or is `cd`, `echo`, `pwd`, `true`, `false` |
  * | a forbidden or prompt rule and `/bin/rm`, `sudo rm`, `rm x > y`, `(rm x)` | not seen | seen |
  * | such a rule and a program that a variable or a pattern names, or a script that cannot be read | not seen | asked |
- * | a known-safe command that asks to leave the sandbox | leaves it unasked | asked; with `keepsSafeInside` stays in it, unasked |
- * | a dangerous command | "always allow" is offered | not offered |
+ * | a known-safe command that asks to leave the sandbox | leaves it unasked | asked; `asRecorded`: stays in it, unasked |
+ * | a dangerous command | "always allow" is offered | not offered; `asRecorded`: offered |
  */
 function examine({ argv, rules, parser, trusts }: ExaminedCommand): Findings {
   const decisionFor = (words: readonly string[]) => matchRules(rules, words)?.decision;
