@@ -1,6 +1,7 @@
 import { type EventMsg, eventMsgs } from "../../codexwire/eventMsg.js";
 import type { DeliveryHints } from "../../jsonrpc/wire.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
+import { deliveryHints } from "../../mcp/wording/codexEvent.js";
 import type { ThreadEvent } from "../../threads/events.js";
 
 /** One `codex/event/<tag>` notification for a listener. */
@@ -36,22 +37,4 @@ function submissionOf({ type }: ThreadEvent, { turnId }: Where): string {
 /** Front ends of September 2025 show a user message only if it is marked as plain. */
 export function oldUserMessage(msg: EventMsg): EventMsg {
   return msg.type === "user_message" && !("kind" in msg) ? { ...msg, kind: "plain" } : msg;
-}
-
-/** A slow reader may miss deltas of texts that are also sent whole. */
-function deliveryHints(event: ThreadEvent): DeliveryHints {
-  switch (event.type) {
-    case "messageDelta":
-    case "reasoningDelta":
-    case "rawReasoningDelta":
-      return { deltaOf: event.itemId };
-    case "commandOutput":
-      return { deltaOf: event.callId };
-    case "itemCompleted":
-      return { whole: event.item.id };
-    case "commandEnded":
-      return { whole: event.callId };
-    default:
-      return {};
-  }
 }

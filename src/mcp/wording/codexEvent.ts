@@ -87,8 +87,8 @@ function earlierTurn(event: ThreadEvent): TurnId | undefined {
   return event.type === "commandOutput" || event.type === "commandEnded" ? event.ofTurn : undefined;
 }
 
-/** Delivery hints for a transport: the request of an event, and whether a slow reader can miss it. */
-export function deliveryHints(event: ThreadEvent, relatedTo: RequestId): DeliveryHints {
+/** Delivery hints for a transport: the request of an event, if it has one, and whether a slow reader can miss the event. */
+export function deliveryHints(event: ThreadEvent, relatedTo?: RequestId): DeliveryHints {
   switch (event.type) {
     case "messageDelta":
     case "reasoningDelta":
