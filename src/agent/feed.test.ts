@@ -59,7 +59,7 @@ describe("events of threads", () => {
     expect(user?.map((entry) => ("number" in entry ? entry.number : 0))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it("are reported as they happen, also to a waiting reader", async () => {
+  it("are reported as they happen, even to a waiting reader", async () => {
     await using stage = new OwnToolsStage();
     const abort = new AbortController();
     const reader = stage.agent.feed.read(ALICE, { signal: abort.signal })[Symbol.asyncIterator]();

@@ -57,7 +57,7 @@ class Scene implements AsyncDisposable {
 }
 
 describe("a session by name", () => {
-  it("continues its thread, also in another process, and counts its turns", async () => {
+  it("continues its thread, even in another process, and counts its turns", async () => {
     await using scene = new Scene();
     const threadId = await scene.say("s");
     scene.sessions = scene.open();

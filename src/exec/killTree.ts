@@ -123,7 +123,7 @@ function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIG
 }
 
 /**
- * The first process of a namespace. Empty if it has ended, also if another process has its number now, which shows in the environment. A process
+ * The first process of a namespace. Empty if it has ended, even if another process has its number now, which shows in the environment. A process
  * that is just ending has none.
  */
 function stillFirst(pid: number, mark: string): number[] {

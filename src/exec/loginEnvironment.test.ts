@@ -45,7 +45,7 @@ it("has the profile's changes, and no variable of the shell that read it", async
   });
 });
 
-it("is read once, also for several concurrent readers, and again for other variables", async () => {
+it("is read once, even for several concurrent readers, and again for other variables", async () => {
   await Promise.all([login(), login()]);
   await login();
   const first = timesRead();

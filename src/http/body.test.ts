@@ -24,7 +24,7 @@ function post(origin: string, body: string, headers: Readonly<Record<string, str
   return fetch(origin, { method: "POST", headers: { "content-type": "application/json", ...headers }, body });
 }
 
-it("reads a body that comes in pieces, also through the middle of a character", async () => {
+it("reads a body that comes in pieces, even through the middle of a character", async () => {
   await using server = await startReader();
   const sent = send(server.origin, { method: "POST", agent: false, headers: { "content-type": "application/json" } });
   const answered = once(sent, "response");

@@ -98,7 +98,7 @@ describe("requests of the other side", () => {
     expect([await scene.hear(), await scene.hear()]).toEqual([resultAnswer(1, "number"), resultAnswer("1", "text")]);
   });
 
-  it("are answered with the digits of their id, also where a number could not hold them", async () => {
+  it("are answered with the digits of their id, even where a number could not hold them", async () => {
     await using scene = new Scene();
     scene.say('{"jsonrpc":"2.0","id":9007199254740993,"method":"echo"}', '{"jsonrpc":"2.0","id":9007199254740995,"method":"nothing"}');
     expect([await scene.heardText(), await scene.heardText()]).toEqual([
@@ -197,7 +197,7 @@ describe("the id of a cancelled request", () => {
 });
 
 describe("interrupted requests", () => {
-  it("have their signal aborted and are still answered, also those that come later", async () => {
+  it("have their signal aborted and are still answered, including those that come later", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "work" });
     await scene.heardUntilNow();

@@ -23,7 +23,7 @@ describe("waiting", () => {
     expect(await waiting).toEqual({ at: "late" });
   });
 
-  it("ends with the signal, also if that was aborted before", async () => {
+  it("ends with the signal, even if that was aborted before", async () => {
     const turn = new AbortController();
     const waiting = waitFor(never(), { ms: 100, signal: turn.signal });
     turn.abort();
@@ -144,7 +144,7 @@ describe("work with a deadline", () => {
     await givenUp;
   });
 
-  it("is abandoned at once without a stop timeout, also if it was aborted before", async () => {
+  it("is abandoned at once without a stop timeout, even if it was aborted before", async () => {
     using deadline = new Deadline(1_000, late);
     let told: AbortSignal | undefined;
     const waiting = withDeadline({ deadline, signal: NEVER, stopMs: 0 }, (signal) => {

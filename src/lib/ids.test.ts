@@ -19,7 +19,7 @@ it("a thread's id is a version 7 UUID that contains its time", () => {
   expect(timeOfUuid(id)).toBe(Date.UTC(2099, 0, 1));
 });
 
-it("ids sort in the order they were made, also many within one millisecond and when the clock goes back", () => {
+it("ids sort in the order they were made, even many within one millisecond and when the clock goes back", () => {
   vi.useFakeTimers({ now: Date.UTC(2100, 0, 1), toFake: ["Date"] });
   const ids = Array.from({ length: 10_000 }, newThreadId);
   vi.setSystemTime(Date.UTC(2100, 0, 1) - 60_000);

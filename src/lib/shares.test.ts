@@ -23,7 +23,7 @@ describe("a principal that is alone", () => {
 });
 
 describe("principals that arrive when another one has taken its whole share", () => {
-  it("are served at once, also if the second needs more than one place", () => {
+  it("are served at once, even if the second needs more than one place", () => {
     const shares = new Shares({ limit: 100 });
     const had = [..."abcdefgh"].map((principal) => takeAll(shares, principal).length);
     expect(had).toEqual([100, 6, 1, 1, 1, 1, 1, 1]);

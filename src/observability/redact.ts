@@ -151,7 +151,7 @@ type PercentSigns = "kept" | "decoded";
 
 /**
  * The core of a text: ASCII in lower case, with repeated percent-encoding decoded, and without backslashes, line breaks and the letters r
- * and n. Spellings differ in those: each character may follow backslashes, and line breaks, also escaped ones, may be between any two.
+ * and n. Spellings differ in those: each character may follow backslashes, and line breaks, including escaped ones, may be between any two.
  * Without the letters of an escaped break, the search need not decide whether a backslash before one belongs to the secret, which took a
  * regular expression exponential time.
  */

@@ -108,7 +108,7 @@ export type ThreadEvent =
       readonly ofTurn?: TurnId;
     }
   | ({ readonly type: "commandEnded"; readonly ofTurn?: TurnId } & CommandCall & CommandOutcome)
-  /** The model turns to a command that still runs, also one of an earlier turn, to give it input or to wait for its output. */
+  /** The model turns to a command that still runs, including one of an earlier turn, to give it input or to wait for its output. */
   | { readonly type: "commandResumed"; readonly callId: string }
   /** Input was typed into a command. The event comes after the output for which the call then waited. */
   | { readonly type: "commandTyped"; readonly callId: string; readonly sessionId: number; readonly typed: string }

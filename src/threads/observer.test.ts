@@ -77,7 +77,7 @@ async function begun(turn: Turn): Promise<void> {
 }
 
 describe("an observer of threads", () => {
-  it("is notified once of each event, in order, also for a thread that is loaded from the store", async () => {
+  it("is notified once of each event, in order, even for a thread that is loaded from the store", async () => {
     const { story, observer } = notes();
     await using scene = new Scene(new ObedientEngine(), observer);
     const { threadId, outcome } = await scene.start("one");

@@ -272,7 +272,7 @@ describe("idleness", () => {
     expect(thread.idleSince).toBe(3_000);
   });
 
-  it("is awaited by `settle`, also through later turns", async () => {
+  it("is awaited by `settle`, even through later turns", async () => {
     const { thread, engine } = await openThread();
     const first = thread.begin({ text: "hold" }, turnIdOf("1"));
     await begun(first);

@@ -73,7 +73,7 @@ describe("pages", () => {
     expect(transcriptPage([...entries, user("three")], "2.0")).toMatchObject({ turn: 2, answerCursor: "5.0" });
   });
 
-  it("have everything once together, also if a page ends within a surrogate pair", () => {
+  it("have everything once together, even if a page ends within a surrogate pair", () => {
     const long = "😀".repeat(50_000);
     const entries: TranscriptEntry[] = [user("go"), { from: "agent", text: long }, AGENT];
     const parts: string[] = [];

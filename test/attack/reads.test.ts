@@ -294,7 +294,7 @@ describeAttacks(
   }),
 );
 
-control("instructions of an honest repository reach the model, also by a link that stays in it", async () => {
+control("instructions of an honest repository reach the model, even by a link that stays in it", async () => {
   await using ground = await Ground.open();
   makeRepository(ground.workspace);
   ground.write(ground.inWorkspace("docs/rules.md"), "be kind to the tests\n");

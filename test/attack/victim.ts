@@ -99,7 +99,7 @@ export class Victim implements AsyncDisposable {
     return this.origin;
   }
 
-  /** A turn on stdio; returns its result, also when it failed. */
+  /** A turn on stdio; returns its result, even when it failed. */
   async turn(prompt: string, args: Json = {}): Promise<unknown> {
     return this.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never", ...args });
   }

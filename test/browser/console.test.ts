@@ -77,7 +77,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(await recordOf(stage, threadId)).toContain("Use the build folder.");
   });
 
-  it("shows the new state of a thread that ended, also before the next request", async () => {
+  it("shows the new state of a thread that ended, even before the next request", async () => {
     await using visitor = await stage.come();
     const { page } = visitor;
     await visitor.start("!shell touch left.txt\n!say over", { cwd, policy: "untrusted" });

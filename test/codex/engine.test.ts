@@ -44,7 +44,7 @@ describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ 
     await expect(codex.threads.reply(newThreadId(), { text: "go on" })).rejects.toThrow(ThreadNotFound);
   });
 
-  it("stay confined in every turn, also after a restart", async () => {
+  it("stay confined in every turn, even after a restart", async () => {
     await using stage = await setCodexStage({ model });
     const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "never", sandboxPolicy: { type: "read-only" } };
     const attempt = { text: "!shell touch made.txt\n!say tried" };

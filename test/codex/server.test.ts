@@ -131,7 +131,7 @@ describe.each(CASES)("the server with Codex $version and $family", PATIENCE, (co
     expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(complaint)]);
   });
 
-  it("runs threads with another provider than the configured one, also one that only the call describes", async () => {
+  it("runs threads with another provider than the configured one, including one that only the call describes", async () => {
     await using model = await startResponsesServer();
     await using server = await startWithCodex("http://127.0.0.1:9/v1");
     const config = { model_provider: "own", model_providers: { own: { name: "own", base_url: model.url, wire_api: "responses" } } };

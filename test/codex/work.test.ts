@@ -49,7 +49,7 @@ describe.each(CASES)("work that Codex $version does beside answering with $famil
     expect(stage.appServers()).toHaveLength(1);
   });
 
-  it("is confined like its thread, also as the first turn on a thread that was loaded with wider permissions before", async () => {
+  it("is confined like its thread, even as the first turn on a thread that was loaded with wider permissions before", async () => {
     await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     await open(engine, stage.settings);

@@ -23,7 +23,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       expect([await reading, log.size]).toEqual([entries("a", "b", "c"), 3]);
     });
 
-    it("keep events for later readers, also after the end", async () => {
+    it("keep events for later readers, even after the end", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       log.append([said("a")]);

@@ -133,7 +133,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect(await textsIn(stores.here, archived)).toEqual(["archived", "re: archived", "second", "re: second"]);
     });
 
-    it("the newest title is shown and found on every node, also while the thread is written", async () => {
+    it("the newest title is shown and found on every node, even while the thread is written", async () => {
       await using stores = await open();
       const [titled, plain] = [await written(stores.here, "first"), await written(stores.here, "second")];
       const lease = await (await recordIn(stores.elsewhere, titled)).lease();

@@ -28,7 +28,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
     await check(await openThread(under), under);
   }
 
-  // The scripted model plays the newest script in its input, also for a summary.
+  // The scripted model plays the newest script in its input, including for a summary.
   describe(`a summary by the ${name} engine`, { timeout: timeoutMs }, () => {
     it("replaces the history, once, and the thread continues", () =>
       withThread(async (thread) => {

@@ -124,7 +124,7 @@ describe("a thread over HTTP", () => {
     ]);
   });
 
-  it("keeps further input to a turn within that turn, also in the record", async () => {
+  it("keeps further input to a turn within that turn, even in the record", async () => {
     const { body } = await start("!slow 100 50\n!say end");
     const path = `/threads/${body.thread.id}`;
     const isWritten = (item: { type: string; status: string }) => item.type === "agentMessage" && item.status === "running";

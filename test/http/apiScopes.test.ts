@@ -115,7 +115,7 @@ it("the document names the scope of every operation", async () => {
   expect(named.sort()).toEqual(wanted.sort());
 });
 
-it("requests without the scope are refused with scope_missing and have no effect, also on own threads", async () => {
+it("requests without the scope are refused with scope_missing and have no effect, even on own threads", async () => {
   const refused = [];
   const restricted = (await operations()).filter(({ scope }) => scope !== "none");
   for (const { id, method, route, scope } of restricted) {

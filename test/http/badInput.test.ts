@@ -166,7 +166,7 @@ describe.concurrent("where a request comes from", () => {
 });
 
 describe.concurrent("tokens", () => {
-  it("in the URL are refused, also if none is needed", async () => {
+  it("in the URL are refused, even if none is needed", async () => {
     for (const query of ["access_token=abc", "token=abc"])
       expect((await server.ask({ path: `/mcp?${query}`, message: PING })).status).toBe(400);
   });

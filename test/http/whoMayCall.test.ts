@@ -140,7 +140,7 @@ describe.concurrent("--allow-unauthenticated", () => {
     }
   });
 
-  it("admits every user on loopback, also through a proxy", async () => {
+  it("admits every user on loopback, even through a proxy", async () => {
     await using server = await startHttpServer({ args: ["--allow-unauthenticated"] });
     expect((await server.ask({ headers: { via: "1.1 proxy" }, message: rpc(1, "ping") })).status).toBe(200);
   });

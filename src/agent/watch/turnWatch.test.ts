@@ -249,7 +249,7 @@ describe("a turn", () => {
   });
 });
 
-it("a model call ends when its tool starts, also if the engine counts tokens late", async () => {
+it("a model call ends when its tool starts, even if the engine counts tokens late", async () => {
   const telemetry = told(
     { type: "threadConfigured", threadId: THREAD, settings: settingsIn("/w", { model: "m" }), recordPath: undefined },
     STARTED,

@@ -20,7 +20,7 @@ export const listConversations = defineMethod({
   params: z.object({ pageSize: optional(z.int().check(z.nonnegative())), cursor: optional(z.string()) }),
   about:
     "A page of the saved conversations that the caller may use, newest first, without archived ones. An operator, who may listen to all conversations, gets those of all principals. A page may be short or empty and still have a next one. The default `pageSize` is 25, the maximum 100. " +
-    "A cursor is valid for the caller that got it, also after a restart of the server; its format may change.",
+    "A cursor is valid for the caller that got it, even after a restart of the server; its format may change.",
   answers:
     "`items` of `conversationId`, `path`, `preview` (the start of the first user message, on one line) and `timestamp`; `nextCursor` if there are more.",
   errors: ["`-32600` `invalid cursor: {cursor}`", "`-32603` `failed to list conversations: …`"],

@@ -16,7 +16,7 @@ export interface ConversationParts {
   readonly threadId: ThreadId;
   readonly settings: ThreadSettings;
   readonly history: History;
-  /** The beginning of the conversation, also after it was summarised. */
+  /** The beginning of the conversation, even after it was summarised. */
   readonly initialContext: readonly RawItem[];
   readonly client: ModelClient;
   readonly threadTools: ThreadTools;

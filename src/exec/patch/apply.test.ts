@@ -46,7 +46,7 @@ describe("a patch is applied", () => {
     expect(await tree.texts()).toEqual({ b: "text\n", c: "A\n" });
   });
 
-  it("without changing a file's mode, also when it moves", async () => {
+  it("without changing a file's mode, even when it moves", async () => {
     await using tree = await Tree.with({ "a.txt": "a\n", "run.sh": "a\n" });
     await chmod(tree.at("a.txt"), 0o640);
     await chmod(tree.at("run.sh"), 0o4755);

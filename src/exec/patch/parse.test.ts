@@ -161,7 +161,7 @@ describe("a patch that does not parse says why", () => {
     expect(complaint(patchOf(...lines))).toBe(message);
   });
 
-  it("counts lines from the Begin line, also inside a heredoc", () => {
+  it("counts lines from the Begin line, even inside a heredoc", () => {
     const text = `<<'EOF'\n${patchOf("*** Add File: n", "+hello", "", "+world")}\nEOF`;
     expect(complaint(text)).toBe(`invalid hunk at line 4, '' is not a valid hunk header. ${HEADERS}`);
   });

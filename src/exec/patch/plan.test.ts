@@ -252,7 +252,7 @@ describe("a patch that does not fit the disk is refused", () => {
   });
 });
 
-it("unreadable files are neither shown nor examined, also through links", async () => {
+it("unreadable files are neither shown nor examined, even through links", async () => {
   await using tree = await Tree.with({ "a.txt": "a\n" });
   await using secret = await Tree.with({ key: "a\n" });
   await symlink(secret.at("key"), tree.at("link"));

@@ -43,7 +43,7 @@ it("finds a folder of hooks however its setting is written", () => {
   }
 });
 
-it("finds included settings and the folders of hooks that they name, also if the settings include each other", () => {
+it("finds included settings and the folders of hooks that they name, even if the settings include each other", () => {
   write(".git/config", "[include]\n\tpath = ../one.cfg\n");
   write("one.cfg", '[includeIf "gitdir:/"]\n\tpath = two.cfg\n');
   write("two.cfg", "[include]\n\tpath = one.cfg\n[core]\n\thooksPath = hooks\n");

@@ -121,7 +121,7 @@ describe("a call attached to a turn", () => {
     expect(sent.map((text) => valueAt(JSON.parse(text), "params.msg.type"))).toEqual(["warning", "task_complete"]);
   });
 
-  it("waits for a slow client, also within one batch of events; the turn does not wait", async () => {
+  it("waits for a slow client, even within one batch of events; the turn does not wait", async () => {
     const call = new Attachment();
     call.congestion = deferred<void>();
     await call.publish({ type: "warning", message: "one" }, { type: "warning", message: "two" });
@@ -197,7 +197,7 @@ describe("log messages", () => {
     expect(JSON.stringify(sent)).not.toContain("secret");
   });
 
-  it("begin when the client asks for them, also in the middle of a turn, and end when the call is cancelled", async () => {
+  it("begin when the client asks for them, even in the middle of a turn, and end when the call is cancelled", async () => {
     let level: "info" | undefined;
     const call = new Attachment({ logLevel: () => level });
     await call.publish({ type: "turnStarted", contextWindow: null });

@@ -128,7 +128,7 @@ it("an invalid message is reported without its text, and the session continues",
 });
 
 describe("a session that ends", () => {
-  it("interrupts running calls and answers them, also calls that come later", async () => {
+  it("interrupts running calls and answers them, including calls that come later", async () => {
     await using client = new MemorySession();
     client.send({ id: 1, method: "tools/call", params: { name: "codex", arguments: { prompt: "!hang" } } });
     await client.untilEvent("user_message", 1);

@@ -273,7 +273,7 @@ describe("a client that goes away", () => {
     await client.agent.open.settle();
   });
 
-  it("after the question ends nothing, also if it repeats the call and leaves again", async () => {
+  it("after the question ends nothing, even if it repeats the call and leaves again", async () => {
     await using client = new StatelessClient();
     const first = new AbortController();
     const answer = await client.call(ASKING, { signal: first.signal });

@@ -123,7 +123,7 @@ describe("a call of a client that supports tasks", () => {
     expect(valueAt(await until(client, taskId, "completed"), "result.structuredContent.content")).toBe("finished");
   });
 
-  it("can be cancelled, also twice", async () => {
+  it("can be cancelled, even twice", async () => {
     await using client = new StatelessClient();
     const taskId = await begin(client, { prompt: "!hang" });
     for (let times = 0; times < 2; times++)
@@ -198,7 +198,7 @@ describe("a task", () => {
     expect(await client.ask("tasks/update", { taskId: "x" }, ASKS)).toMatchObject({ error: { code: -32602 } });
   });
 
-  it("that ended is known to the next server, also if it was interrupted", async () => {
+  it("that ended is known to the next server, even if it was interrupted", async () => {
     using home = tempHome();
     let finished = "";
     let stopped = "";

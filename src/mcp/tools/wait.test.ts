@@ -254,7 +254,7 @@ describe("codex-wait", () => {
     ]);
   });
 
-  it("says why the last turn failed, also after a restart of the server", async () => {
+  it("says why the last turn failed, even after a restart of the server", async () => {
     await using before = new Client();
     const threadId = threadOf(await before.call("codex", { prompt: '!status 400 {"error":{"message":"no such luck"}}' }));
     await using after = new Client({ codexHome: before.codexHome });

@@ -6,7 +6,7 @@ import { errorCode } from "../../lib/errors.js";
 const BYTES = 32;
 
 /**
- * A secret shared by all processes of a CODEX_HOME, also after a restart: the first process that needs it creates it. If the home is not
+ * A secret shared by all processes of a CODEX_HOME, even after a restart: the first process that needs it creates it. If the home is not
  * writable, each process has its own.
  */
 export async function sharedSecret(codexHome: string, name: string): Promise<Buffer> {

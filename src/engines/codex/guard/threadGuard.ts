@@ -221,7 +221,7 @@ function temporaryVariables(place: CallerPlace | undefined): Record<string, stri
 
 /** The parts of the user's configuration that matter for guarding a thread. */
 interface CodexConfig {
-  /** Some folder is trusted: Codex would execute settings of its `.codex/config.toml`, also for folders that pretend to be part of it. */
+  /** Some folder is trusted: Codex would execute settings of its `.codex/config.toml`, including for folders that pretend to be part of it. */
   readonly trustsFolders: boolean;
   /** `shell_environment_policy.exclude`. */
   readonly excludedVariables: readonly string[];

@@ -9,7 +9,7 @@ const NEVER = new AbortController().signal;
 const QUESTION = { server: "desk", message: "Which colour?", requestedSchema: { type: "object" } };
 const BLUE: McpAnswer = { action: "accept", content: { colour: "blue" } };
 
-it("the time of a call stands still from the first open question to the last answer, also for a call that begins meanwhile", async () => {
+it("the time of a call stands still from the first open question to the last answer, even for a call that begins meanwhile", async () => {
   const answers = [deferred<McpAnswer>(), deferred<McpAnswer>()];
   const left = [...answers];
   const questions = new Questions(() => left.shift()?.promise ?? Promise.resolve(BLUE));

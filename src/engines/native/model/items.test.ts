@@ -106,7 +106,7 @@ describe("a call in an item", () => {
     });
   });
 
-  it("is unanswered until its output comes, also when an id is used twice", () => {
+  it("is unanswered until its output comes, even when an id is used twice", () => {
     const one = { type: "function_call", name: "f", arguments: "1", call_id: "1" };
     const two = { type: "custom_tool_call", name: "g", input: "2", call_id: "2" };
     const output = { type: "function_call_output", call_id: "1", output: "" };

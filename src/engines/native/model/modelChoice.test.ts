@@ -69,7 +69,7 @@ describe("a model that the provider refuses", () => {
     await expect(cut.refused()).rejects.toBe(failure);
   });
 
-  it("and is known to be retired is one to replace, also without a list", async () => {
+  it("and is known to be retired is replaced, even without a list", async () => {
     const { refused } = await stageWith(404, { model: "gpt-5.2-codex" });
     await expect(refused()).rejects.toMatchObject({
       advice: expect.stringMatching(/`gpt-5\.2-codex` was shut down on 2026-07-23.*use `gpt-6\.1-sol`/),

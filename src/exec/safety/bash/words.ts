@@ -109,7 +109,7 @@ export function hasShort(args: readonly string[], letter: string): boolean {
   return optionsOf(args).some((word) => /^-[^-]/.test(word) && word.includes(letter));
 }
 
-/** A long option, with or without `=value`, also abbreviated as most programs allow (`--forc`). */
+/** A long option, with or without `=value`, whole or abbreviated as most programs allow (`--forc`). */
 export function hasLong(args: readonly string[], option: string): boolean {
   return optionsOf(args).some((word) => {
     const [name = ""] = word.split("=", 1);

@@ -248,8 +248,8 @@ class CommandForbidden extends AppError {
 }
 
 /**
- * For a command that no one approves. Throws `CommandForbidden`, also when part of it cannot be read while there are rules that forbid
- * commands.
+ * For a command that no one approves. Throws `CommandForbidden` if a rule forbids it, or if part of it cannot be read while there are rules
+ * that forbid commands.
  */
 export async function checkForbidden(argv: readonly string[], { codexHome }: { readonly codexHome: string }): Promise<void> {
   const { rules } = loadRules(codexHome);

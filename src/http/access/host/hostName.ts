@@ -42,7 +42,7 @@ export function reachOf(bindHost: string): HostReach {
   return loopback ? "loopback" : "one-address";
 }
 
-/** A loopback address, also in IPv4-mapped IPv6 form. */
+/** Whether it is a loopback address, which may be in IPv4-mapped IPv6 form. */
 export function isLoopbackAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, "");
   const family = isIP(plain);

@@ -115,7 +115,7 @@ describe("a token without the issuer's signature is unknown", () => {
 });
 
 describe("the issuer's keys", () => {
-  it("are found by its metadata, also for an issuer with a path", async () => {
+  it("are found by its metadata, even for an issuer with a path", async () => {
     const { issuer, tokens } = await stage({}, { path: "/realms/team" });
     expect((await tokens.check(await issuer.token())).kind).toBe("valid");
     expect(issuer.asked).toEqual([

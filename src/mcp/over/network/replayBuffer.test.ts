@@ -51,7 +51,7 @@ class Scene {
   }
 }
 
-it("numbers messages, and returns those after a number, also when earlier ones are gone", () => {
+it("numbers messages, and returns those after a number, even when earlier ones are gone", () => {
   const { buffer } = new Scene().add(3, STATE);
   buffer.forgetBefore(1);
   expect([buffer.lastSeq, [...buffer.after(0)]]).toEqual([3, []]);

@@ -35,7 +35,7 @@ function check(headers: Readonly<Record<string, string | undefined>>, message: t
 }
 
 describe("headers of a request without a session", () => {
-  it("that match the body are accepted, also with spaces around them", () => {
+  it("that match the body are accepted, even with spaces around them", () => {
     expect([check(RIGHT), check({ ...RIGHT, "mcp-method": " tools/call ", "mcp-param-region": "  eu west" })]).toEqual(["fits", "fits"]);
   });
 

@@ -63,7 +63,7 @@ it("all errors are reported together, in the order of the schema", () => {
   expect(complaintOf(codexCliTool, args)).toBe(expectedFor("codex", CODEX, args));
 });
 
-it.for([undefined, null, "x", 5, [1]])("%j instead of arguments is refused, also by tools without arguments", (args) => {
+it.for([undefined, null, "x", 5, [1]])("%j instead of arguments is refused, even by tools without arguments", (args) => {
   expect(complaintOf(helpCliTool, args)).toBe(expectedFor("help", z.object({}), args));
 });
 

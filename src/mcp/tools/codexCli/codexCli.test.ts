@@ -238,7 +238,7 @@ describe("a session", () => {
     expect(JSON.stringify(items)).toContain("Context: !say plain -> plain...\\nPrevious code context: def f(): pass...\\n\\nTask: go on");
   });
 
-  it("has one turn at a time, also for two simultaneous calls", async () => {
+  it("has one turn at a time, even for two simultaneous calls", async () => {
     await using client = open();
     const both = ["!delay 20\n!say one", "!say two"].map((prompt) => call(client, "codex", { prompt, sessionId: "s" }));
     const [one, two] = await Promise.all(both);
@@ -247,7 +247,7 @@ describe("a session", () => {
     expect((await sessions(client)).map(({ turnCount }) => turnCount)).toEqual([2]);
   });
 
-  it("exists from its first call on, also when that fails", async () => {
+  it("exists from its first call on, even when that fails", async () => {
     await using client = open();
     await call(client, "codex", { prompt: "!status 400", sessionId: "broken" });
     await call(client, "codex", { prompt: "x", sessionId: "nowhere", workingDirectory: "/nowhere" });

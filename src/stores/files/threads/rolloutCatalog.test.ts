@@ -88,7 +88,7 @@ describe("the list", () => {
     expect(await idsOf({ cursor: first.nextCursor })).toEqual([oldest]);
   });
 
-  it("a last page has no cursor, also when other files follow it", async () => {
+  it("a last page has no cursor, even when other files follow it", async () => {
     keepThread(home, { stamp: "2026-01-02T00-00-00" });
     keepThread(home, { stamp: "2026-01-01T00-00-00", lines: [] });
     expect(await catalog.list({ limit: 1 })).not.toHaveProperty("nextCursor");

@@ -185,7 +185,7 @@ describe("with an index", () => {
     expect(packs().map((file) => statSync(file).ino)).toEqual(before);
   });
 
-  it("finds titles, also of threads that it would skip, and after a change", async () => {
+  it("finds titles, including those of threads that it would skip, and after a change", async () => {
     await catalog.rename(ids[3] as ThreadId, "Zebra crossing");
     expect((await listed({ search: "zebra" })).map(({ id, name }) => [id, name])).toEqual([[ids[3], "Zebra crossing"]]);
     await catalog.rename(ids[3] as ThreadId, "Okapi");

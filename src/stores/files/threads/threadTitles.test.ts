@@ -40,7 +40,7 @@ describe("titles", () => {
     expect(await shown()).toEqual({ [ONE]: "new" });
   });
 
-  it("are written in a line that Codex reads, private to the user, also after an incomplete line", async () => {
+  it("are written in a line that Codex reads, private to the user, even after an incomplete line", async () => {
     writeFileSync(file, '{"id":"torn', { mode: 0o600 });
     await titles.give(ONE, 'A "title"');
     const [torn, line = "", end] = readFileSync(file, "utf8").split("\n");

@@ -119,7 +119,7 @@ it("threads do not get in each other's way", async () => {
   for (const lock of held) lock.release();
 });
 
-it("a thread has one writer, also among stores of one process, until it is released", async () => {
+it("a thread has one writer, even among stores of one process, until it is released", async () => {
   using home = tempHome();
   const id = newThreadId();
   const [one, other] = [new WriterLocks(home.path), new WriterLocks(home.path)];
