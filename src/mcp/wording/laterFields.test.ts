@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { threadIdOf, turnIdOf } from "../lib/ids.js";
-import { LaterFields } from "../mcp/wording/codexEvent.js";
-import type { ThreadEvent } from "../threads/events.js";
-import { eventMsgs } from "./eventMsg.js";
+import { eventMsgs } from "../../codexwire/eventMsg.js";
+import { threadIdOf, turnIdOf } from "../../lib/ids.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import { LaterFields } from "./codexEvent.js";
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const TURN = turnIdOf("7");
