@@ -5,8 +5,8 @@ import { arg, defineTool } from "./tool.js";
 export const configTool = defineTool({
   name: "codex-config",
   title: "Codex Config",
-  description: "Shows the settings in force in a directory, secrets masked.",
-  input: { cwd: arg.optional(arg.text("The directory the settings are for.")) },
+  description: "Shows the settings in force in a folder, secrets masked.",
+  input: { cwd: arg.optional(arg.text("The folder the settings are for.")) },
   annotations: { readOnlyHint: true },
   sets: ["extras"],
   order: 23,

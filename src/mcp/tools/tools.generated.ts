@@ -149,7 +149,7 @@ export const LISTED_TOOLS: readonly CatalogTool[] = [
     load: async () => (await import("./account.js")).accountTool,
   },
   {
-    declaration: {"annotations":{"readOnlyHint":true},"description":"Shows the settings in force in a directory, secrets masked.","inputSchema":{"properties":{"cwd":{"type":"string","description":"The directory the settings are for."}},"additionalProperties":false,"type":"object"},"name":"codex-config","title":"Codex Config"},
+    declaration: {"annotations":{"readOnlyHint":true},"description":"Shows the settings in force in a folder, secrets masked.","inputSchema":{"properties":{"cwd":{"type":"string","description":"The folder the settings are for."}},"additionalProperties":false,"type":"object"},"name":"codex-config","title":"Codex Config"},
     sets: ["extras"],
     servedInside: false,
     load: async () => (await import("./config.js")).configTool,
