@@ -11,6 +11,7 @@ import type { McpTool } from "../../../src/mcp/tools/tool.js";
 import { Tools } from "../../../src/mcp/tools/tools.js";
 import type { Telemetry } from "../../../src/observability/telemetry.js";
 import { TaskFiles } from "../../../src/stores/files/tasks.js";
+import { Changes } from "../changes.js";
 import { MemoryAgent, type MemoryAgentOptions } from "../memory/memoryAgent.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -56,7 +57,7 @@ export class StatelessClient implements AsyncDisposable {
   readonly server: StatelessServer;
   /** Notifications, in order. */
   readonly told: Told[] = [];
-  readonly #watchers = new Set<() => void>();
+  readonly #changes = new Changes();
 
   constructor({ action, tasksIn, telemetry, taskAfterMs = 1_000, ...options }: ClientOptions = {}) {
     this.agent = new MemoryAgent(options);
@@ -102,16 +103,7 @@ export class StatelessClient implements AsyncDisposable {
 
   /** The result of `look`, which is called again after each notification. */
   until<T>(look: () => T | undefined): Promise<T> {
-    return new Promise((resolve) => {
-      const check = () => {
-        const found = look();
-        if (found === undefined) return;
-        this.#watchers.delete(check);
-        resolve(found);
-      };
-      this.#watchers.add(check);
-      check();
-    });
+    return this.#changes.until(look);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -123,7 +115,7 @@ export class StatelessClient implements AsyncDisposable {
 
   #hear(told: Told): void {
     this.told.push(told);
-    for (const check of this.#watchers) check();
+    this.#changes.note();
   }
 }
 

@@ -5,6 +5,7 @@ import { Session, type SessionParts } from "../../../src/mcp/sessions/session.js
 import { toolsOf } from "../../../src/mcp/tools/sets.js";
 import type { ToolSetName } from "../../../src/mcp/tools/tool.js";
 import { type OpenedAgent, Tools, type ToolsParts } from "../../../src/mcp/tools/tools.js";
+import { Changes } from "../changes.js";
 import { isRecord, valueAt } from "../scenarios/scenario.js";
 import { MemoryAgent } from "./memoryAgent.js";
 import { memoryWires } from "./memoryWires.js";
@@ -38,7 +39,7 @@ export class MemorySession implements AsyncDisposable {
   readonly #ownsAgent: boolean;
   readonly #wire: Wire;
   readonly #running: Promise<unknown>;
-  readonly #watchers = new Set<() => void>();
+  readonly #changes = new Changes();
   #lastId = 100;
 
   constructor({ codexHome, agent, parts, sets = ["codex"], open, events, resultTokens, env, codexHelp }: MemorySessionOptions = {}) {
@@ -98,22 +99,13 @@ export class MemorySession implements AsyncDisposable {
 
   /** The result of `look`, which is called again after each message. */
   until<T>(look: () => T | undefined): Promise<T> {
-    return new Promise((resolve) => {
-      const check = () => {
-        const found = look();
-        if (found === undefined) return;
-        this.#watchers.delete(check);
-        resolve(found);
-      };
-      this.#watchers.add(check);
-      check();
-    });
+    return this.#changes.until(look);
   }
 
   /** Answers every question from now on with this. Returns the growing list of questions. */
   answerQuestions(result: unknown): readonly unknown[] {
     const asked: unknown[] = [];
-    this.#watchers.add(() => {
+    this.#changes.follow(() => {
       const questions = this.received.filter(({ method }) => method === "elicitation/create");
       for (const { id, params } of questions.slice(asked.length)) {
         asked.push(params);
@@ -156,7 +148,7 @@ export class MemorySession implements AsyncDisposable {
     for await (const frame of wire.incoming) {
       const message: unknown = "text" in frame ? JSON.parse(frame.text) : frame;
       if (isRecord(message)) this.received.push(message);
-      for (const check of this.#watchers) check();
+      this.#changes.note();
     }
   }
 }
