@@ -1,33 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { expect, it } from "vitest";
 import { newMark, programServer } from "./support/processes/agentMcpServers.js";
+import { bundledProgram } from "./support/processes/bundledProgram.js";
 import { processesMarked, stragglers } from "./support/processes/markedProcesses.js";
 
-const OWNER = fileURLToPath(new URL("programs/mcpServerOwner.ts", import.meta.url));
-
-async function buildOwner(): Promise<{ readonly file: string } & Disposable> {
-  const folder = mkdtempSync(path.join(tmpdir(), "mcp-owner-"));
-  const file = path.join(folder, "owner.mjs");
-  await build({
-    entryPoints: [OWNER],
-    outfile: file,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    logLevel: "warning",
-  });
-  return { file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
-}
-
 it("the agent's MCP servers end with a killed server", async () => {
-  using owner = await buildOwner();
+  using owner = await bundledProgram("mcpServerOwner");
   const { mark, env } = newMark();
   const settings = [programServer("a", ["mcpServerOfficial"], { env }), programServer("b", ["mcpServerUnruly"], { env })];
   const child = spawn(process.execPath, [owner.file, JSON.stringify(settings)], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,29 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
-
-const PROGRAM = fileURLToPath(new URL("../../programs/rolloutWriter.ts", import.meta.url));
-
-/** The writer program as one file that Node can run; bundled once per test file. */
-export async function buildWriter(): Promise<{ readonly file: string } & Disposable> {
-  const folder = mkdtempSync(path.join(tmpdir(), "rollout-writer-"));
-  const file = path.join(folder, "writer.mjs");
-  await build({
-    entryPoints: [PROGRAM],
-    outfile: file,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    logLevel: "warning",
-  });
-  return { file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
-}
 
 export interface WriterStart {
   readonly program: string;

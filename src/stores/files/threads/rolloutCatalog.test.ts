@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bundledProgram } from "../../../../test/support/processes/bundledProgram.js";
 import { asked, keepThread, line, USED_AT } from "../../../../test/support/threads/keptThreads.js";
 import { linesIn, message, saying, storeIn, tempHome } from "../../../../test/support/threads/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
+import { WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
 import { newThreadId, type ThreadId, threadIdOf } from "../../../lib/ids.js";
 import { InvalidCursor, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadQuery } from "../../../threads/store.js";
@@ -312,7 +313,7 @@ describe.each(["fork", "archive", "unarchive"] as const)("to %s", (action) => {
 describe("another process that runs a turn", () => {
   let program: string;
   beforeAll(async () => {
-    const built = await buildWriter();
+    const built = await bundledProgram("rolloutWriter");
     program = built.file;
     return () => built[Symbol.dispose]();
   });

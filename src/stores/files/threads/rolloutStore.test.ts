@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { bundledProgram } from "../../../../test/support/processes/bundledProgram.js";
 import { linesIn, message, saying, settingsIn, storeIn, tempHome } from "../../../../test/support/threads/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
+import { WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
 import { newThreadId, type ThreadId } from "../../../lib/ids.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { ThreadRecord } from "../../../threads/store.js";
@@ -12,7 +13,7 @@ import { RolloutStore } from "./rolloutStore.js";
 
 let program: string;
 beforeAll(async () => {
-  const built = await buildWriter();
+  const built = await bundledProgram("rolloutWriter");
   program = built.file;
   return () => built[Symbol.dispose]();
 });

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
+import { bundledProgram } from "../../../../test/support/processes/bundledProgram.js";
 import { tempHome } from "../../../../test/support/threads/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
+import { WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
 import { newThreadId } from "../../../lib/ids.js";
 import { ownRun } from "../../../platform/processes.js";
 import { ThreadBusyElsewhere } from "../../../threads/errors.js";
@@ -12,7 +13,7 @@ import { WriterLocks } from "./writerLock.js";
 
 let program: string;
 beforeAll(async () => {
-  const built = await buildWriter();
+  const built = await bundledProgram("rolloutWriter");
   program = built.file;
   return () => built[Symbol.dispose]();
 });
