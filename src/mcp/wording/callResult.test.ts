@@ -150,6 +150,10 @@ describe("the answer to a call", () => {
       'Nothing was written: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".';
     const refused = { ...CONTEXT, receipt: { ...CONTEXT.receipt, isWriteRefused: true } };
     expect(turnResult(DONE, refused).structuredContent).toMatchObject({ next });
+    const allowed = { ...refused.receipt, approvals: { ...refused.receipt.approvals, asked: 1, allowed: 1 } };
+    expect(turnResult(DONE, { ...refused, receipt: allowed }).structuredContent).toMatchObject({
+      next: next.replace("Nothing was written", "A write was refused"),
+    });
     const wrote = { from: "git", list: [{ path: "/x", kind: "add" }] } as const;
     expect(turnResult(DONE, { ...refused, receipt: { ...refused.receipt, files: wrote } }).structuredContent).not.toHaveProperty("next");
   });

@@ -243,7 +243,7 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent }: ResultC
   switch (outcome.status) {
     case "completed":
       if (receipt.lacksSandbox) return COMMANDS_NOT_RUN;
-      if (receipt.isWriteRefused && receipt.files?.list.length === 0) return NOTHING_WRITTEN;
+      if (receipt.isWriteRefused && receipt.files?.list.length === 0) return notWritten(receipt);
       if (receipt.approvals.decisions.some(isDeniedUnasked)) return NOBODY_ASKED;
       return (outcome.lastMessage ?? ifSilent ?? "") === ""
         ? `The agent ended without a message. Ask what it did with ${goOn}.`
@@ -257,8 +257,11 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent }: ResultC
   }
 }
 
-const NOTHING_WRITTEN =
-  'Nothing was written: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".';
+/** What was approved may have written where nobody looks. */
+function notWritten({ approvals }: TurnReceipt): string {
+  const what = approvals.allowed === 0 ? "Nothing was written" : "A write was refused";
+  return `${what}: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".`;
+}
 
 function isDeniedUnasked({ decision, by }: DecidedQuestion): boolean {
   return decision === "denied" && (by === "fallback" || by === "client");
