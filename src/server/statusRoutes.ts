@@ -51,9 +51,12 @@ function reading(answer: HttpHandler<Caller>): HttpHandler<Caller> {
     const why = callersInside(request.caller);
     if (why !== undefined) throw new HttpProblem(403, why);
     if (!hasScope(request.caller, "read")) throw new HttpProblem(403, new ScopeMissing("read").message);
-    return answer(request);
+    return answer({ ...request, headers: { ...PERSONAL, ...request.headers } });
   };
 }
+
+/** Not for caches. Text of callers, such as names of models and clients, must not be taken for a page or a script. */
+const PERSONAL = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 async function sendMetrics(
   response: ServerResponse,

@@ -220,4 +220,9 @@ describe.concurrent("/sessions and /metrics", () => {
     for (const page of ["/sessions", "/metrics"]) expect((await server.ask({ path: page })).status).toBe(401);
     for (const page of ["/healthz", "/readyz"]) expect((await server.ask({ path: page })).status).toBe(200);
   });
+
+  it.each(["/sessions", "/metrics"])("%s is not kept by caches, and nothing else than its type is seen in it", async (page) => {
+    const { headers } = await server.ask({ path: page, headers: ALICE });
+    expect([headers["cache-control"], headers["x-content-type-options"]]).toEqual(["no-store", "nosniff"]);
+  });
 });
