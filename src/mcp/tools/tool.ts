@@ -229,8 +229,8 @@ const KINDS: Readonly<Record<ArgumentSchema["type"], Kind>> = {
 
 function missingField(name: string, expected: ExpectedArguments): InvalidArguments {
   const words = expected.inputSchema.properties[name]?.enum;
-  const choice = words && !isRecorded(expected) ? `, expected ${alternatives(words)}` : "";
-  const error = unparsable(`missing field \`${name}\`${choice}`, expected);
+  const known = words && !isRecorded(expected) ? `, expected ${alternatives(words)}` : "";
+  const error = unparsable(`missing field \`${name}\`${known}`, expected);
   return name === "threadId" && !isRecorded(expected) ? new ThreadNotNamed(error.message) : error;
 }
 

@@ -247,7 +247,7 @@ function recordedLoss(error: unknown, { transport: { lostBecause }, url }: Serve
     typeof status === "number"
       ? `HTTP status ${status < 500 ? "client" : "server"} error (${status} ${STATUS_CODES[status] ?? "<unknown status code>"}) for url`
       : "error sending request for url";
-  return `Send message error Transport [${RECORDED_TRANSPORT}] error: Client error: ${cause} (${url}), when send initialize request`;
+  return `Send message error Transport [${RECORDED_TRANSPORT}] error: Client error: ${cause} (${url.href}), when send initialize request`;
 }
 
 const RECORDED_TRANSPORT =
