@@ -21,6 +21,14 @@ describe("an answer", () => {
     expect(answer.length - Number(omitted)).toBe(cut.length - (/\n\n\[…[^\]]*…\]\n\n/.exec(cut)?.[0].length ?? 0));
   });
 
+  it("keeps within the budget as JSON too, where quotes and line breaks are longer", () => {
+    const answer = 'say "a";\n'.repeat(2_000);
+    expect(JSON.stringify(withinBudget(answer, budget(1_000))).length).toBeLessThanOrEqual(4_000 + 2);
+    const short = 'say "a";\n'.repeat(300);
+    expect(withinBudget(short, budget(1_000))).toBe(short);
+    expect(withinBudget("", budget(0))).toBe("");
+  });
+
   it("gets the part of the budget that the rest of the result leaves", () => {
     expect(withinBudget("x".repeat(5_000), budget(1_000, 2_000)).length).toBeLessThanOrEqual(2_000);
   });

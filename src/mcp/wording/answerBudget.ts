@@ -22,7 +22,13 @@ export interface AnswerBudget {
 /** Shortens a long answer to its beginning and end, and says how much is missing and where to find it. */
 export function withinBudget(answer: string, { tokens, spentCharacters, threadId }: AnswerBudget): string {
   const room = Math.max(tokens * CHARACTERS_PER_TOKEN - spentCharacters, 0);
-  return withinRoom(answer, room, `codex-threads with action "read" and threadId "${threadId}" gives all of them.`);
+  // Some clients show their model the result as JSON, in which quotes and line breaks take two characters.
+  const length = JSON.stringify(answer).length - 2;
+  return withinRoom(
+    answer,
+    length === 0 ? room : Math.floor((room * answer.length) / length),
+    `codex-threads with action "read" and threadId "${threadId}" gives all of them.`,
+  );
 }
 
 /** The same for a limit in characters. `advice` says how to get the rest. */
