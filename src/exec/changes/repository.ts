@@ -132,10 +132,7 @@ export class Repository {
     return (await this.#run(["--no-literal-pathspecs", "check-ignore", "--quiet", "--", name], signal)) !== undefined;
   }
 
-  /**
-   * The folders of the repositories in it whose git folders are its own or theirs: submodules that are checked out and, of the given paths
-   * that git reports, those of untracked repositories.
-   */
+  /** The folders of submodules, and of untracked repositories among the given paths, whose git folders are not another project's. */
   async innerFolders(dirty: Iterable<string>, mayRead: (file: string) => boolean): Promise<readonly string[]> {
     const list = await readGuarded(path.join(this.root, ".gitmodules"), { maxBytes: LARGEST_CONFIG, larger: "refuse", mayRead }).catch(
       () => undefined,
