@@ -65,7 +65,7 @@ export interface HttpServer {
 export async function openHttpServer<Caller>(options: HttpServerOptions<Caller>): Promise<HttpServer> {
   const server = createListener(options, (request, response) => receive(request, response, options));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  // Beyond a limit, Node drops headers without a word, also those that access control has to see. Their total size is limited.
+  // Beyond a limit, Node drops headers silently, including those that access control has to see. Their total size is limited.
   server.maxHeadersCount = 0;
   server.on("connection", (socket: Socket) => socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS).setNoDelay(true));
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => upgrade(request, { socket, head, options }));

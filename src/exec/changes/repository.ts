@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { realpathSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { gitSettings } from "../../lib/files/gitConfig.js";
 import { findCheckout, gitFoldersOf, isCheckout, readGitCheckout } from "../../lib/files/gitFiles.js";
@@ -11,6 +11,7 @@ import type { Sandbox } from "../sandbox/backend.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { type CallerFolders, type CallerView, callerView, type HiddenPlace } from "../sandbox/hiddenPlaces.js";
 import { type DirtyPath, readObjects, readStatus } from "./gitOutput.js";
+import { writeOwnGitFolder } from "./ownGitFolder.js";
 
 /** The parts of the host that are needed to examine a workspace. */
 export interface LookingHost {
@@ -214,7 +215,8 @@ function prepare(folder: string, { host, root, common, view }: RepositoryPlaces)
   });
   const config = smallFileIfAny(path.join(common, "config"), { maxBytes: LARGEST_CONFIG, mayRead }) ?? "";
   const commit = readGitCheckout(root, mayRead)?.commit_hash;
-  layOut(folder, { config: ownConfig(config, { exclude: path.join(common, "info", "exclude") }), commit });
+  writeOwnGitFolder(folder, { config, exclude: path.join(common, "info", "exclude"), commit });
+  writeFileSync(path.join(folder, WANTED), "", { mode: 0o600 });
 }
 
 function environmentOf(parts: Readonly<Record<"git" | "root" | "own" | "common", string>>): Readonly<Record<string, string>> {
@@ -247,50 +249,6 @@ function viewFor(
 }
 
 const LARGEST_CONFIG = 256 * 1024;
-const OBJECT_FORMAT = "objectformat";
-const BOOLEAN = /^(?:true|false)$/i;
-/** The settings that are taken, and their valid values. */
-const FORMS: Readonly<Record<string, RegExp>> = {
-  filemode: BOOLEAN,
-  ignorecase: BOOLEAN,
-  symlinks: BOOLEAN,
-  precomposeunicode: BOOLEAN,
-  autocrlf: /^(?:true|false|input)$/i,
-  [OBJECT_FORMAT]: /^sha256$/i,
-};
-
-/** Takes only those settings from the repository's configuration that describe how its files are stored. */
-function ownConfig(config: string, { exclude }: { readonly exclude: string }): string {
-  const stored = new Map<string, string>();
-  for (const { key, value } of gitSettings(config)) {
-    const isTaken = Object.hasOwn(FORMS, key) && FORMS[key]?.test(value) === true;
-    if (isTaken && !stored.has(key)) stored.set(key, value.toLowerCase());
-  }
-  const isSha256 = stored.get(OBJECT_FORMAT) === "sha256";
-  return [
-    "[core]",
-    `\trepositoryformatversion = ${isSha256 ? 1 : 0}`,
-    "\tbare = false",
-    "\tfsmonitor = false",
-    "\tquotepath = false",
-    `\texcludesFile = ${quoted(exclude)}`,
-    ...[...stored].filter(([key]) => key !== OBJECT_FORMAT).map(([key, value]) => `\t${key} = ${value}`),
-    ...(isSha256 ? ["[extensions]", "\tobjectformat = sha256"] : []),
-    "",
-  ].join("\n");
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, "\\$&").replace(/\n/g, "\\n")}"`;
-}
-
-function layOut(folder: string, { config, commit }: { readonly config: string; readonly commit: string | undefined }): void {
-  mkdirSync(path.join(folder, "objects"));
-  mkdirSync(path.join(folder, "refs"));
-  writeFileSync(path.join(folder, "config"), config, { mode: 0o600 });
-  writeFileSync(path.join(folder, WANTED), "", { mode: 0o600 });
-  writeFileSync(path.join(folder, "HEAD"), `${commit ?? "ref: refs/heads/none"}\n`, { mode: 0o600 });
-}
 
 /** An index has about a hundred bytes per file. */
 function isSmallIndex(index: string): boolean {

@@ -1,3 +1,4 @@
+// Long because how the commands of a thread start, and which of them outlive their call, is decided with the same state.
 import { afterLogin, type CommandEnvironment, commandEnvironment } from "../../../exec/environment.js";
 import { CommandStarter, type Launch, type Permitted } from "../../../exec/launch.js";
 import { isLoginShell, profileWarning } from "../../../exec/loginEnvironment.js";
