@@ -106,6 +106,7 @@ export class Attendance {
   #ended(attended: AttendedTurn): void {
     if (!attended.wasVisited) this.#turns.delete(attended.turn);
     const ended = [...this.#turns.values()].filter((each) => each.turn.ended || each === attended);
+    if (ended.length <= MOST_ENDED) return;
     for (const { turn } of surplusOf(ended, MOST_ENDED, { ownerOf: ({ principal }) => principal })) this.#turns.delete(turn);
   }
 }

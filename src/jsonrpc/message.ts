@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isFields } from "../lib/fields.js";
-import { parseForeignJson } from "../lib/foreignJson.js";
+import { isFields, parseForeignJson } from "../lib/fields.js";
 import { RPC, RpcError } from "./errors.js";
 
 /** A string or an integer, including integers beyond the safe range of a number. The response repeats type and value. */

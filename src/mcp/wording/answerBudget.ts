@@ -3,6 +3,9 @@ import type { ThreadId } from "../../lib/ids.js";
 /** A common estimate of clients without a tokenizer. */
 export const CHARACTERS_PER_TOKEN = 4;
 
+/** The most characters that one takes in JSON. */
+export const LONGEST_ESCAPE = 6;
+
 /** The text of a review repeats the findings and needs room too. */
 const FINDINGS_SHARE = 0.5;
 

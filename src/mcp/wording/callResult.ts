@@ -4,7 +4,7 @@ import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
-import { roomForFindings, withinBudget } from "./answerBudget.js";
+import { CHARACTERS_PER_TOKEN, LONGEST_ESCAPE, roomForFindings, withinBudget } from "./answerBudget.js";
 import { describeSubject, type ReportedTurn, reportFields, reportText, wayText } from "./turnReport.js";
 
 export interface TextBlock {
@@ -191,7 +191,8 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   const within = (text: string) => {
     if (resultTokens === Infinity) return text;
     const spentCharacters = Math.max(JSON.stringify(fields).length, report.length);
-    return withinBudget(text, { tokens: resultTokens, spentCharacters, threadId });
+    const fits = text.length * LONGEST_ESCAPE <= resultTokens * CHARACTERS_PER_TOKEN - spentCharacters;
+    return fits ? text : withinBudget(text, { tokens: resultTokens, spentCharacters, threadId });
   };
   if (outcome.status === "completed") {
     const content = within(outcome.lastMessage ?? ifSilent ?? "");

@@ -6,8 +6,7 @@ import { endStragglers, endWithUs, killTree } from "../../../exec/killTree.js";
 import type { Launch } from "../../../exec/launch.js";
 import { type StartedProgram, startProgram } from "../../../exec/startProgram.js";
 import { LineSplitter } from "../../../jsonrpc/streamWire.js";
-import { isFields } from "../../../lib/fields.js";
-import { parseForeignJson } from "../../../lib/foreignJson.js";
+import { isFields, parseForeignJson } from "../../../lib/fields.js";
 import { deferred, endsWithin, valueWithin } from "../../../lib/promises.js";
 
 /** The longest accepted message of a server, in characters. Messages may contain images; a server that sends more is disconnected. */

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { describe } from "../../../lib/errors.js";
-import type { Fields } from "../../../lib/fields.js";
-import { parseForeignJson } from "../../../lib/foreignJson.js";
+import { type Fields, parseForeignJson } from "../../../lib/fields.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import { type DeclaredTool, readArguments, type ToolContext, type ToolRun } from "../tools/tool.js";
 import type { AgentServer } from "./agentServer.js";

@@ -1,7 +1,6 @@
 import { unexpected } from "../../../lib/complaints.js";
 import { describe } from "../../../lib/errors.js";
-import { type Fields, isFields } from "../../../lib/fields.js";
-import { parseForeignJson } from "../../../lib/foreignJson.js";
+import { type Fields, isFields, parseForeignJson } from "../../../lib/fields.js";
 import { JsonFault, lineAndColumn, readPlaces } from "../../../lib/serdeJson.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import type { Declaration, DeclaredTool, ToolContext, ToolResult, ToolRun } from "../tools/tool.js";

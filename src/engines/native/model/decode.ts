@@ -1,5 +1,4 @@
-import { type Fields, isFields } from "../../../lib/fields.js";
-import { parseForeignJson } from "../../../lib/foreignJson.js";
+import { type Fields, isFields, parseForeignJson } from "../../../lib/fields.js";
 import type { RawItem } from "../../../threads/items.js";
 import type { TokenUsage } from "../../../threads/usage.js";
 import { type ModelEvent, ModelFailure } from "./client.js";

@@ -1,7 +1,6 @@
 import type * as z from "zod/mini";
 import { alternatives, unexpected } from "../../../lib/complaints.js";
-import { type Fields, isFields } from "../../../lib/fields.js";
-import { parseForeignJson } from "../../../lib/foreignJson.js";
+import { type Fields, isFields, parseForeignJson } from "../../../lib/fields.js";
 import { JsonFault, lineAndColumn, placeAt, readPlaces } from "../../../lib/serdeJson.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadEvent } from "../../../threads/events.js";
