@@ -1,3 +1,4 @@
+// Long because loading a thread of Codex, following it and closing it change the same state.
 import { isDeepStrictEqual } from "node:util";
 import type { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
