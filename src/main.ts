@@ -32,7 +32,7 @@ async function run(command: CliCommand): Promise<number> {
       return 0;
     case "doctor": {
       const { runDoctor } = await import("./cli/doctor.js");
-      const { report, healthy } = await runDoctor({ ...here(), options: command.options });
+      const { report, healthy } = await runDoctor({ ...here(), options: command.options }, { asJson: command.asJson });
       await print(report);
       return healthy ? 0 : 1;
     }

@@ -155,6 +155,7 @@ describe("the command line", () => {
         [undefined, "search"],
         [undefined, "enable"],
         [undefined, "disable"],
+        [undefined, "json"],
         [undefined, "strict-config"],
         [undefined, "engine"],
         [undefined, "codex-bin"],

@@ -30,9 +30,15 @@ describe("the requested command", () => {
     [["mcp-server"], "stdio"],
     [["mcp"], "stdio"],
     [["mcp", "serve"], "stdio"],
-    [["doctor"], "doctor"],
   ] as const)("%j is %s with the defaults", ([argv, kind]) => {
     expect(parseCommand(argv, {})).toEqual({ kind, options: DEFAULTS });
+  });
+
+  it.for([
+    [["doctor"], false],
+    [["doctor", "--json"], true],
+  ] as const)("%j asks for a report, as JSON: %s", ([argv, asJson]) => {
+    expect(parseCommand(argv, {})).toEqual({ kind: "doctor", options: DEFAULTS, asJson });
   });
 
   it("`token` shows the token, and has no options", () => {
@@ -186,6 +192,7 @@ describe("usage errors say what is wrong", () => {
     [["--bogus"], "unexpected argument '--bogus' found"],
     [["-x"], "unexpected argument '-x' found"],
     [["doctor", "--bogus"], "unexpected argument '--bogus' found"],
+    [["--json"], "--json can be used with 'doctor' only"],
     [["nonsense"], "unrecognized subcommand 'nonsense'"],
     [["constructor"], "unrecognized subcommand 'constructor'"],
     [["mcp-server", "again"], "unexpected argument 'again' found"],

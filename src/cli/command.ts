@@ -16,7 +16,7 @@ export type CliCommand =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | { readonly kind: "token" }
-  | { readonly kind: "doctor"; readonly options: ServerOptions }
+  | { readonly kind: "doctor"; readonly options: ServerOptions; readonly asJson: boolean }
   | { readonly kind: "stdio"; readonly options: ServerOptions }
   | { readonly kind: "http"; readonly options: ServerOptions; readonly listen: ListenOptions; readonly opensConsole?: true };
 
@@ -30,9 +30,11 @@ export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): C
   if (surplus !== undefined) throw new UsageError(`unexpected argument '${surplus}' found`);
   if (!SUBCOMMANDS.includes(subcommand)) throw new UsageError(`unrecognized subcommand '${subcommand}'`);
   if (subcommand === "token") return tokenCommand(values);
+  const asJson = values.json === true;
+  if (asJson && subcommand !== "doctor") throw new UsageError("--json can be used with 'doctor' only");
   const options = serverOptions(values, env);
   const listen = listenOptions(values, { serve: subcommand === "serve" || subcommand === "open", env });
-  if (subcommand === "doctor") return { kind: "doctor", options };
+  if (subcommand === "doctor") return { kind: "doctor", options, asJson };
   if (!listen) return { kind: "stdio", options };
   return { kind: "http", options, listen, ...(subcommand === "open" && { opensConsole: true }) };
 }

@@ -26,15 +26,27 @@ import { type DoctorFinding, nativeFindings } from "./doctorModels.js";
 type DoctorContext = Pick<ServerContext, "options" | "env" | "serverCwd">;
 
 /** Checks everything that a call needs, and reports what is wrong and how to fix it. */
-export async function runDoctor(given: DoctorContext): Promise<{ report: string; healthy: boolean }> {
+export async function runDoctor(
+  given: DoctorContext,
+  { asJson }: { readonly asJson: boolean },
+): Promise<{ report: string; healthy: boolean }> {
   const findings = await examineAll(given);
+  const healthy = findings.every(({ verdict }) => verdict !== "fails");
+  return { report: asJson ? reportForPrograms(findings, healthy) : reportForPeople(findings), healthy };
+}
+
+function reportForPrograms(findings: readonly DoctorFinding[], ready: boolean): string {
+  return `${JSON.stringify({ version: VERSION, node: process.version, ready, findings }, undefined, 2)}\n`;
+}
+
+function reportForPeople(findings: readonly DoctorFinding[]): string {
   const problems = findings.filter(({ verdict }) => verdict === "fails").length;
   const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${text}`);
   const result =
     problems === 0
       ? "Ready: a call can work."
       : `${problems === 1 ? "One problem" : `${problems} problems`}: calls will fail until this is fixed.`;
-  return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
+  return `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`;
 }
 
 /** The findings of the doctor, for programs. */

@@ -24,6 +24,7 @@ export const FLAGS = {
   search: { help: 'Same as -c web_search="live".' },
   enable: { value: "FEATURE", repeatable: true, help: "Same as -c features.FEATURE=true." },
   disable: { value: "FEATURE", repeatable: true, help: "Same as -c features.FEATURE=false." },
+  json: { help: "With `doctor`: print the report as JSON." },
   "strict-config": { help: "Unknown settings are errors instead of warnings." },
   engine: {
     value: "NAME",

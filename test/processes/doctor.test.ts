@@ -119,6 +119,27 @@ describe.concurrent("doctor measures the login shell", () => {
   });
 });
 
+it("doctor reports to programs as JSON", async () => {
+  await using stage = await setStage();
+  const report = async (...args: string[]) => {
+    const { code, stdout } = await doctor({ stage, args: ["--json", ...args] });
+    return { code, report: JSON.parse(stdout) as unknown };
+  };
+  expect(await report("--engine", "scripted")).toEqual({
+    code: 0,
+    report: {
+      version: VERSION,
+      node: process.version,
+      ready: true,
+      findings: expect.arrayContaining([{ verdict: "ok", subject: "CODEX_HOME", text: stage.codexHome }]),
+    },
+  });
+  expect(await report("-p", "gone")).toMatchObject({
+    code: 1,
+    report: { ready: false, findings: [{ verdict: "fails", subject: "config" }] },
+  });
+});
+
 describe.concurrent("doctor names the problem and the remedy", () => {
   it("when the file of a profile is broken, in use or not", async () => {
     await using stage = await setStage();
