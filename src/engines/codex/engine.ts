@@ -1,4 +1,3 @@
-// Long because loading a thread of Codex, following it and closing it change the same state.
 import { isDeepStrictEqual } from "node:util";
 import type { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
@@ -12,7 +11,7 @@ import type { Reach } from "../../threads/limits.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadListener, ThreadRequest } from "./appServer/appServer.js";
 import { AppServers, type AppServersOptions } from "./appServer/appServers.js";
-import { AppServerGone, CodexRefused } from "./appServer/errors.js";
+import { type AppServerGone, CodexRefused, whyNotOpened } from "./appServer/errors.js";
 import { programsOf } from "./appServer/locate.js";
 import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
@@ -64,12 +63,6 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
       await servers.close();
     },
   };
-}
-
-/** Nothing was begun that could be continued. */
-function whyNotOpened(error: unknown): unknown {
-  if (!(error instanceof AppServerGone)) return error;
-  return new AppServerGone(`${error.message} No turn was begun: repeat the call, for which Codex is started again.`, { cause: error });
 }
 
 const CLEAN_TERMINALS = "thread/backgroundTerminals/clean";

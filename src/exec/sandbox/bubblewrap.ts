@@ -48,7 +48,9 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
     { kind: "bytes", bytes: filter },
     ...tree.descriptors.map((fd): Descriptor => ({ kind: "open", fd })),
   ];
-  return { ...launchOf(bubblewrap, command, descriptors), supervise: (_, stop) => tree.supervise(stop), release: tree.release };
+  const launch = launchOf(bubblewrap, command, descriptors);
+  const started = command.ignoresBrokenPipes ? ignoringBrokenPipes(launch) : launch;
+  return { ...started, supervise: (_, stop) => tree.supervise(stop), release: tree.release };
 }
 
 const filters = new Map<boolean, Buffer>();
@@ -76,13 +78,12 @@ export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launc
  * sandbox program is the first process of the namespace, so a process that lost the mark of its turn finds that mark there. If the sandbox
  * program is killed before its namespace is ready, its child waits for it for ever; the child is found by the mark of the command.
  */
-function launchOf({ program }: Bubblewrap, command: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
-  const { argv, env, ignoresBrokenPipes = false } = command;
+function launchOf({ program }: Bubblewrap, { argv, env }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
   const turn = env[MARK_VARIABLE];
   const mark = newCommandMark();
-  const args = ["--args", String(OPTIONS_FD), "--", ...argv];
   return {
-    ...(ignoresBrokenPipes ? ignoringBrokenPipes(program, args) : { program, args }),
+    program,
+    args: ["--args", String(OPTIONS_FD), "--", ...argv],
     cwd: "/",
     env: { [COMMAND_MARK]: mark, ...(turn === undefined ? {} : { [MARK_VARIABLE]: turn }) },
     descriptors,
@@ -92,9 +93,10 @@ function launchOf({ program }: Bubblewrap, command: ConfinedCommand, descriptors
 }
 
 /** The shell passes the ignored signal on to the program that replaces it. Node cannot: its children get the default of every signal. */
-function ignoringBrokenPipes(program: string, args: readonly string[]): Pick<Launch, "program" | "args"> {
+function ignoringBrokenPipes<Started extends Pick<Launch, "program" | "args">>(launch: Started): Started {
   const shell = systemProgram("sh");
-  return shell === undefined ? { program, args } : { program: shell, args: ["-c", `trap '' PIPE; exec "$0" "$@"`, program, ...args] };
+  if (shell === undefined) return launch;
+  return { ...launch, program: shell, args: ["-c", `trap '' PIPE; exec "$0" "$@"`, launch.program, ...launch.args] };
 }
 
 function insideFlags({ cwd, env, terminal }: ConfinedCommand): string[] {

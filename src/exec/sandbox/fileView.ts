@@ -13,8 +13,8 @@ export interface ConfinedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** A command on a terminal must keep it; a new session would detach it. */
   readonly terminal?: boolean;
-  /** A write into a pipe that nobody reads fails, instead of ending the program. */
-  readonly ignoresBrokenPipes?: boolean;
+  /** As inside the sandbox program of Codex 0.92.0, a write into a pipe that nobody reads fails, and does not end the program. */
+  readonly ignoresBrokenPipes?: boolean | undefined;
 }
 
 /** What a sandboxed command may do. */

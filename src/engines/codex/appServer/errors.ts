@@ -33,6 +33,12 @@ export class CodexRefused extends AppError {
   readonly code = "codex_refused";
 }
 
+/** Why no thread could be opened; if the process is gone, with the next step: nothing was begun that could be continued. */
+export function whyNotOpened(error: unknown): unknown {
+  if (!(error instanceof AppServerGone)) return error;
+  return new AppServerGone(`${error.message} No turn was begun: repeat the call, for which Codex is started again.`, { cause: error });
+}
+
 /** The line that names the cause where Node ends a program, as Codex's launcher; the place in the code and the stack surround it. */
 export const UNCAUGHT_ERROR = /^\w*Error: .+/m;
 

@@ -226,7 +226,7 @@ export class ToolRuntime {
   ): Promise<PreparedCommand | undefined> {
     const sandbox = await this.host.sandbox();
     await this.files.lookAround();
-    const { sandboxPolicy, asRecorded = false } = this.settings;
+    const { sandboxPolicy } = this.settings;
     // The final check, whatever was decided before.
     const policy = sandboxed || this.confined ? sandboxPolicy : ({ type: "danger-full-access" } as const);
     const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
@@ -243,8 +243,7 @@ export class ToolRuntime {
         caller,
         workRoots,
         tidiedLater: endsInCall,
-        // The sandbox program of Codex 0.92.0 left the signal ignored.
-        ignoresBrokenPipes: asRecorded && policy.type !== "danger-full-access",
+        ignoresBrokenPipes: this.settings.asRecorded,
       });
     };
     // A profile in a folder that one caller may write must not be used for others.

@@ -279,7 +279,7 @@ describe("a client that does not read", () => {
       box.send(text);
       await everythingSent();
     }
-    await expect.poll(() => stuck.ended).toBe("at once");
+    await expect.poll(() => stuck.ended).toBe("immediately");
   });
 
   it.each(["disconnect", "drop-oldest"] as const)("is disconnected for few messages if they are very long, under %s", async (lagPolicy) => {
@@ -289,7 +289,7 @@ describe("a client that does not read", () => {
     await everythingSent();
     box.send("x".repeat(4_000));
     await box.congested();
-    expect([stuck.ended, box.counts.disconnected]).toEqual(["at once", 1]);
+    expect([stuck.ended, box.counts.disconnected]).toEqual(["immediately", 1]);
   });
 
   it("misses only the oldest deltas of texts, if that is the policy", async () => {
