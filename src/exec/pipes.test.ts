@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { writeSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ProgramEnd, type ProgramPipe, pipes } from "./pipes.js";
+import { ownRun, runName } from "../platform/processes.js";
+import { type ProgramEnd, type ProgramPipe, pipes, removeLeftPipes } from "./pipes.js";
 
 async function taken(): Promise<ProgramPipe> {
   const pipe = await pipes.take("fromProgram");
@@ -64,4 +67,20 @@ describe.skipIf(process.platform !== "linux")("a pipe that is filled with a text
     expect(await readAll(next)).toBe("");
     next.finish({ reusable: true });
   });
+});
+
+it("what killed servers left while they made pipes is removed, and nothing else", () => {
+  const parent = mkdtempSync(path.join(tmpdir(), "left-pipes-"));
+  try {
+    const left = `codex-mcpd-pipes.${runName({ ...ownRun(), startTime: "1" })}.aaaaaa`;
+    const used = `codex-mcpd-pipes.${runName(ownRun())}.bbbbbb`;
+    const link = left.replace("aaaaaa", "cccccc");
+    for (const name of [left, used, "others"]) mkdirSync(path.join(parent, name));
+    writeFileSync(path.join(parent, left, "0"), "");
+    symlinkSync("others", path.join(parent, link));
+    removeLeftPipes(parent);
+    expect(readdirSync(parent).sort()).toEqual([used, link, "others"].sort());
+  } finally {
+    rmSync(parent, { recursive: true });
+  }
 });

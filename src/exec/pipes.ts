@@ -1,10 +1,24 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmdirSync, unlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
+import { firstNamesIn } from "../platform/paths.js";
+import { isAbandoned, ownRun, parseClaim, runName } from "../platform/processes.js";
 import { ProgramNotStarted } from "./errors.js";
 import { systemProgram } from "./outside/outsidePrograms.js";
 
@@ -26,6 +40,10 @@ export type Direction = "toProgram" | "fromProgram";
 
 /** The memory file system of every Linux. */
 const MEMORY = "/dev/shm";
+/** Begins the names of the folders in which pipes are made. */
+const FOLDER = "codex-mcpd-pipes";
+/** A folder for all users may contain any number of names. */
+const MOST_EXAMINED = 1_000;
 const MADE_AT_ONCE = 8;
 const MAKING_MS = 5_000;
 const KEPT_AT_MOST = 32;
@@ -40,6 +58,7 @@ const OUT_OF_FILES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 class PipePool {
   readonly #kept: number[] = [];
   #making: Promise<boolean> | undefined;
+  #hasSwept = false;
 
   /** Undefined where such pipes are not available; sockets are used then. */
   async take(direction: Direction): Promise<ProgramPipe | undefined> {
@@ -99,7 +118,10 @@ class PipePool {
   async #make(): Promise<boolean> {
     if (process.platform !== "linux") return false;
     try {
-      this.#kept.push(...(await namelessPipes()));
+      const parent = outOfReach();
+      if (!this.#hasSwept) removeLeftPipes(parent);
+      this.#hasSwept = true;
+      this.#kept.push(...(await namelessPipes(parent)));
       return true;
     } catch (error) {
       // Sockets count as open files too, and Node does not close those of a program that it cannot start for this reason.
@@ -152,10 +174,24 @@ function isUnused(kept: number): boolean {
   }
 }
 
-async function namelessPipes(): Promise<number[]> {
+/** Removes what killed servers left while they made pipes. In a folder for all users, nobody else can replace what this user owns. */
+export function removeLeftPipes(parent: string): void {
+  for (const name of firstNamesIn(parent, MOST_EXAMINED)) {
+    const claim = name.startsWith(`${FOLDER}.`) ? parseClaim(name) : undefined;
+    const folder = path.join(parent, name);
+    if (claim && isAbandoned(claim, parent) && isOwnFolder(folder)) removed(() => rmSync(folder, { recursive: true }));
+  }
+}
+
+function isOwnFolder(folder: string): boolean {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  return stat?.isDirectory() === true && stat.uid === process.getuid?.();
+}
+
+async function namelessPipes(parent: string): Promise<number[]> {
   const mkfifo = systemProgram("mkfifo");
   if (mkfifo === undefined) throw new ProgramNotStarted("mkfifo", "it is not in a folder of the system");
-  const folder = mkdtempSync(path.join(outOfReach(), "codex-mcpd-"));
+  const folder = mkdtempSync(path.join(parent, `${FOLDER}.${runName(ownRun())}.`));
   const names = Array.from({ length: MADE_AT_ONCE }, (_, at) => path.join(folder, String(at)));
   try {
     // Without streams: if it cannot be started because too many files are open, Node leaves its streams open.
@@ -173,7 +209,7 @@ function removed(remove: () => void): void {
   try {
     remove();
   } catch {
-    // It does not exist.
+    // It does not exist, or stays until the next server tries.
   }
 }
 
