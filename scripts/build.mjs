@@ -106,7 +106,7 @@ const WITH_URL = ["rules.js", "http.js", "web-tree-sitter.js"];
  */
 const VERSION = JSON.parse(readFileSync("package.json", "utf8")).version;
 const REPLACED = `codex-mcpd was replaced by version ${VERSION} while this server runs. Restart the server: in most clients, reconnect it.`;
-const ONE_VERSION = `if ((globalThis.codexMcpdVersion ??= "${VERSION}") !== "${VERSION}") throw new Error("${REPLACED}");`;
+const ONE_VERSION = `if ((globalThis.codexMcpdVersion ??= "${VERSION}") !== "${VERSION}") throw Object.assign(new Error("${REPLACED}"), { name: "ServerReplaced" });`;
 
 const results = await bundle({
   files: FILES,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { contentOfConsent, contentOfText, fieldLines } from "./forms.js";
+import { contentOfConsent, contentOfFields, contentOfText, fieldLines } from "./forms.js";
 
 const SCHEMA = {
   type: "object",
@@ -65,10 +65,35 @@ it.for([
   expect(contentOfText(text, only(name))).toEqual({ complaint });
 });
 
+it("choices of a list are compared before a word is read as another type, and a list of texts keeps the text", () => {
+  const list = (items: object) => ({ properties: { t: { type: "array", items } } });
+  expect(contentOfText("yes", list({ enum: ["yes", "no"] }))).toEqual({ content: { t: ["yes"] } });
+  expect(contentOfText("1", list({ enum: ["1", "2"] }))).toEqual({ content: { t: ["1"] } });
+  expect(contentOfText("2024", list({ type: "string" }))).toEqual({ content: { t: ["2024"] } });
+});
+
+it("given fields must be the form's, and fit", () => {
+  expect(contentOfFields({ sure: true, count: 3 }, SCHEMA)).toEqual({ content: { sure: true, count: 3 } });
+  expect(contentOfFields({ sure: true, colour: "red" }, SCHEMA)).toEqual({ complaint: "`colour` is not a field of this question." });
+  expect(contentOfFields({ sure: true, count: {} }, SCHEMA)).toEqual({ complaint: "`count` takes a whole number." });
+  expect(contentOfFields({}, SCHEMA)).toEqual({ complaint: "`sure` is missing." });
+});
+
+it("a complaint is short and shows every character, whatever the form contains", () => {
+  const words = Array.from({ length: 20_000 }, (_, at) => `choice ${at}`);
+  const form = { properties: { "a\u202eb": { type: "string", enum: words } } };
+  const { complaint } = contentOfText("none", form) as { readonly complaint: string };
+  expect([complaint.length < 1_000, complaint.includes("\u202e")]).toEqual([true, false]);
+});
+
+it("half a character in a text becomes the replacement character", () => {
+  expect(contentOfText('{"note":"\\ud83d"}', only("note"))).toEqual({ content: { note: "\ufffd" } });
+});
+
 it("consent is enough for a form without fields, or with a default for each", () => {
   expect(contentOfConsent({ type: "object", properties: {} })).toEqual({ content: {} });
   expect(contentOfConsent({ properties: { remember: { type: "string", default: "once" } } })).toEqual({ content: { remember: "once" } });
-  expect(contentOfConsent(only("note"))).toEqual({ complaint: "This question needs `note`." });
+  expect(contentOfConsent(only("note"))).toEqual({ complaint: "Approval alone does not fill in `note`." });
   expect(contentOfText("{}", SCHEMA)).toEqual({ complaint: "`sure` is missing." });
   expect(contentOfText("yes", {})).toEqual({ complaint: "This question has no fields." });
 });

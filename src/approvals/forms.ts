@@ -1,5 +1,5 @@
 import { alternatives } from "../lib/complaints.js";
-import { isFields } from "../lib/fields.js";
+import { isFields, parseForeignJson } from "../lib/fields.js";
 import { oneLine } from "../lib/oneLine.js";
 import { visible } from "../lib/visibleText.js";
 
@@ -36,7 +36,7 @@ export function fieldLines(schema: Schema): readonly string[] {
 export function contentOfConsent(schema: Schema): FormContent {
   const fields = fieldsOf(schema);
   const needed = fields.filter(({ usual }) => usual === undefined);
-  if (needed.length > 0) return { complaint: `This question needs ${namesOf(needed)}.` };
+  if (needed.length > 0) return { complaint: shown(`Approval alone does not fill in ${namesOf(needed)}.`) };
   return { content: Object.fromEntries(fields.map(({ name, usual }) => [name, usual])) };
 }
 
@@ -48,9 +48,20 @@ export function contentOfText(text: string, schema: Schema): FormContent {
   const [only, ...others] = fields;
   if (isForm) return checked(parsed, fields);
   if (only && others.length === 0) return checked({ [only.name]: text }, fields);
-  return {
-    complaint: only ? `This question has the fields ${namesOf(fields)}: give a JSON object with them.` : "This question has no fields.",
-  };
+  const several = `This question has the fields ${namesOf(fields)}: give a JSON object with them.`;
+  return { complaint: only ? shown(several) : "This question has no fields." };
+}
+
+/** Every field of the content must be one of the form's, and fit it. */
+export function contentOfFields(given: Schema, schema: Schema): FormContent {
+  const fields = fieldsOf(schema);
+  const unknown = Object.keys(given).find((name) => fields.every((field) => field.name !== name));
+  return unknown === undefined ? checked(given, fields) : { complaint: shown(`\`${unknown}\` is not a field of this question.`) };
+}
+
+/** A form of a server may have any number of fields, names and choices. */
+function shown(complaint: string): string {
+  return visible(oneLine(complaint, LONGEST_LINE));
 }
 
 function checked(given: Schema, fields: readonly FormField[]): FormContent {
@@ -58,11 +69,11 @@ function checked(given: Schema, fields: readonly FormField[]): FormContent {
   for (const field of fields) {
     const { name, isRequired } = field;
     if (!Object.hasOwn(given, name)) {
-      if (isRequired) return { complaint: `\`${name}\` is missing.` };
+      if (isRequired) return { complaint: shown(`\`${name}\` is missing.`) };
       continue;
     }
     const value = valueFor(field, given[name]);
-    if (value === undefined) return { complaint: `\`${name}\` takes ${kindOf(field)}.` };
+    if (value === undefined) return { complaint: shown(`\`${name}\` takes ${kindOf(field)}.`) };
     content[name] = value;
   }
   return { content };
@@ -78,9 +89,10 @@ function valueFor({ type, choices }: FormField, given: unknown): unknown {
     case "integer":
       return Number.isSafeInteger(value) ? value : undefined;
     case "number":
-      return typeof value === "number" ? value : undefined;
+      return Number.isFinite(value) ? value : undefined;
     case "array": {
-      const list = Array.isArray(value) ? (value as unknown[]) : [value];
+      // A choice, or a text without choices, stays as it was given.
+      const list = Array.isArray(value) ? (value as unknown[]) : [given];
       return list.every(fits) ? list : undefined;
     }
     case "string":
@@ -95,19 +107,19 @@ const WORDS: Readonly<Record<string, boolean>> = { yes: true, no: false };
 function valueOfWord(word: string, otherwise: string): unknown {
   if (Object.hasOwn(WORDS, word)) return WORDS[word];
   try {
-    return JSON.parse(word === "true" || word === "false" ? word : otherwise);
+    return parseForeignJson(word === "true" || word === "false" ? word : otherwise);
   } catch {
     return otherwise;
   }
 }
 
 function kindOf({ type, choices }: FormField): string {
-  if (choices.length > 0) return visible(alternatives(choices));
+  if (choices.length > 0) return alternatives(choices);
   return { boolean: "true or false", integer: "a whole number", number: "a number", array: "a list" }[String(type)] ?? "a text";
 }
 
 function namesOf(fields: readonly FormField[]): string {
-  return fields.map(({ name }) => `\`${visible(name)}\``).join(", ");
+  return fields.map(({ name }) => `\`${name}\``).join(", ");
 }
 
 function fieldsOf(schema: Schema): readonly FormField[] {
@@ -135,7 +147,7 @@ function choicesOf({ enum: words, oneOf, anyOf }: Schema): readonly string[] {
 
 function parsedObject(text: string): Schema | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseForeignJson(text);
     return isFields(value) ? value : undefined;
   } catch {
     return undefined;

@@ -7,7 +7,6 @@ import { configurationFault, homeInTemporaryFolder } from "../engines/codex/appS
 import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import { retirementOf } from "../engines/native/model/modelTraits.js";
-import { userShell } from "../engines/native/tools/shell.js";
 import { withoutSecrets } from "../exec/environment.js";
 import { askLogin } from "../exec/loginEnvironment.js";
 import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
@@ -16,7 +15,7 @@ import { launchPlainly } from "../exec/sandbox/fullAccess.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import { VERSION } from "../lib/version.js";
-import { userHome } from "../platform/homes.js";
+import { userHome, userShell } from "../platform/userAccount.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
 import { nativeUnlessUsable } from "../server/usableCodex.js";
 import { writablePlaces } from "../server/writablePlaces.js";
@@ -238,7 +237,7 @@ async function examineCodex({ server, program, version }: RunningCodex, patient:
   try {
     kind = asFields(asFields(await server.request("account/read", {}))["account"])["type"];
   } catch (error) {
-    const text = `${program}, version ${version}, cannot check its login: ${describe(error)}. Make sure that it reaches the network, or run \`codex login\` again`;
+    const text = `${program}, version ${version}, cannot check its login: ${describe(error).replace(/\.$/, "")}. Make sure that it reaches the network, or run \`codex login\` again`;
     return { verdict: "fails", subject: "codex", text };
   }
   if (thread.provider.requiresOpenaiAuth && typeof kind !== "string")

@@ -63,7 +63,7 @@ function providerFinding(url: string, listing: ModelListing, advice: () => strin
     return {
       verdict: "note",
       subject: "provider",
-      text: `${url} returned status 403: the key may not read the list of models, calls may work`,
+      text: `${url} returned status 403: the key may not read the list of models, but calls may work`,
     };
   return { verdict: "ok", subject: "provider", text: status === 200 ? why : `${url} answered (status ${status}), and lists no models` };
 }

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { describe } from "../lib/errors.js";
-import { userHome } from "../platform/homes.js";
+import { userHome } from "../platform/userAccount.js";
 import { CodexHomeMissing } from "./errors.js";
 
 /** The folder with config.toml, auth.json and sessions/. Unless CODEX_HOME names it, it may not exist yet. */

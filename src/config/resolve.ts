@@ -3,7 +3,7 @@ import path from "node:path";
 import type { CommandLimits } from "../exec/commandLimits.js";
 import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
 import { LONGEST_TIMER_MS } from "../lib/promises.js";
-import { userHome } from "../platform/homes.js";
+import { userHome } from "../platform/userAccount.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";

@@ -20,7 +20,7 @@ import { writableFolders } from "../exec/sandbox/policy.js";
 import { lazily } from "../lib/promises.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
-import { userHome } from "../platform/homes.js";
+import { userHome } from "../platform/userAccount.js";
 import { tuneForLongAnswers } from "../platform/v8.js";
 import { NamedSessionFiles } from "../stores/files/namedSessions.js";
 import type { OfferedModels } from "../stores/files/offeredModels.js";

@@ -54,6 +54,8 @@ export class Reporting {
       ...fields,
       reference,
     });
+    // Thrown by a file of the bundle that an upgrade has replaced; the text says what to do.
+    if (error instanceof Error && error.name === "ServerReplaced") return error.message;
     return `internal error; see the server's log under the reference ${reference}`;
   }
 

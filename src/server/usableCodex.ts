@@ -19,7 +19,7 @@ export async function nativeUnlessUsable<Context extends Start>(context: Context
   return { ...context, options: { ...options, engine: "native", engineNotice: `engine native is used instead of codex. ${complaint}` } };
 }
 
-/** Undefined also if the native engine would not work either: the first call then reports the problem of the Codex, with the remedy. */
+/** Undefined even if the native engine would not work either: the first call then reports the problem of the Codex, with the remedy. */
 async function complaintAbout({ options, env, serverCwd }: Start): Promise<string | undefined> {
   const home = homeOf({ options, env, serverCwd });
   if (!home || !hasCredential(home.thread, { ...home, env })) return undefined;

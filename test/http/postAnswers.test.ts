@@ -65,7 +65,7 @@ describe.concurrent("a client that shakes hands as the specification says", () =
     expect([new Set(requests), answersIn(background)]).toEqual([new Set([2]), []]);
   });
 
-  it("is answered as such also if a request lacks the header", async () => {
+  it("is answered as such even if a request lacks the header", async () => {
     const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
     const { status } = await server.ask({ headers: { "mcp-session-id": session }, message: notice("notifications/initialized") });
     expect(status).toBe(202);

@@ -132,7 +132,7 @@ describe.concurrent("a request that cannot be served gets an answer", () => {
     expect([server.notifications, server.answersTo(null)]).toEqual([[], []]);
   });
 
-  it("also if its bytes arrive in two parts, split within a character", async () => {
+  it("even if its bytes arrive in two parts, split within a character", async () => {
     await using server = await startServer();
     const params = { name: "codex", arguments: { prompt: "!say žluťoučký 🐎 kůň" } };
     const bytes = Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", id: "asked", method: "tools/call", params })}\n`);

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
+import { bundle } from "../support/processes/bundledProgram.js";
 import { ATTEMPTS, type Outcome } from "./attempts.js";
 import { isMissing } from "./available.js";
-import { bundle } from "./bundle.js";
 
 const NOBODY = 65_534;
 const AS_NOBODY = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"];

@@ -12,8 +12,8 @@ import type { Launch } from "../../src/exec/launch.js";
 import { type CommandResult, type RunOptions, runCommand } from "../../src/exec/run.js";
 import type { ConfinedCommand } from "../../src/exec/sandbox/fileView.js";
 import { commandLineOf, livingProcesses } from "../../src/platform/processes.js";
+import { bundle } from "../support/processes/bundledProgram.js";
 import { isMissing } from "./available.js";
-import { bundle } from "./bundle.js";
 import { livingAfter, livingWith } from "./living.js";
 import { type HostSurroundings, launcherFor, SURROUNDINGS, UNREADY_SANDBOX } from "./surroundings.js";
 

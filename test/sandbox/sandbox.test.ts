@@ -24,8 +24,8 @@ import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox, type Sandbox, type WrapOptions } from "../../src/exec/sandbox/backend.js";
+import { bundle } from "../support/processes/bundledProgram.js";
 import { isMissing, sandbox } from "./available.js";
-import { bundle } from "./bundle.js";
 
 const WORKSPACE_WRITE = {
   type: "workspace-write",

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
-import { contentOfText } from "../../approvals/forms.js";
+import { contentOfFields, contentOfText } from "../../approvals/forms.js";
 import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js";
 import { type ApiParts, type ApiRequest, askOf } from "../base/apiParts.js";
 import { AnsweredBefore, ApiProblem } from "../base/problems.js";
@@ -115,12 +115,15 @@ function decisionOf({ subject }: ApprovalRequest, { decision, reason, content, t
     case "answer":
       if (subject.kind !== "form")
         throw new InvalidArguments("This question asks for a decision: send `decision` approve, approve-for-session, deny or abort.");
-      return { kind: "answered", content: content ?? filledIn(text ?? "", subject.requestedSchema) };
+      return { kind: "answered", content: filledIn(subject.requestedSchema, { content, text }) };
   }
 }
 
-function filledIn(text: string, schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const form = contentOfText(text, schema);
+function filledIn(
+  schema: Readonly<Record<string, unknown>>,
+  { content, text = "" }: Pick<z.infer<typeof AnswerBody>, "content" | "text">,
+): Readonly<Record<string, unknown>> {
+  const form = content === undefined ? contentOfText(text, schema) : contentOfFields(content, schema);
   if ("content" in form) return form.content;
-  throw new InvalidArguments(`${form.complaint} Give the fields as \`content\`.`);
+  throw new InvalidArguments(`${form.complaint} Give the fields as \`content\`: {} for a question without fields.`);
 }

@@ -15,14 +15,19 @@ describe("the beginning of a conversation", () => {
   it("consists of permissions, the caller's instructions, the project's instructions and the environment, in this order", () => {
     const context = initialContext(settingsIn("/repo", { developerInstructions: "Be kind." }), {
       userInstructions: "Use tabs.",
-      env: { SHELL: "/usr/bin/zsh" },
+      env: { SHELL: "/bin/sh" },
     });
     expect(context.map(({ role }) => role)).toEqual(["developer", "developer", "user", "user"]);
     expect(context.slice(1)).toEqual([
       message("developer", "Be kind."),
       message("user", "# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"),
-      message("user", "<environment_context>\n  <cwd>/repo</cwd>\n  <shell>zsh</shell>\n</environment_context>"),
+      message("user", "<environment_context>\n  <cwd>/repo</cwd>\n  <shell>sh</shell>\n</environment_context>"),
     ]);
+  });
+
+  it("names the shell that commands run in where SHELL is none", () => {
+    const [, environment] = initialContext(settingsIn("/repo"), { env: { SHELL: "/usr/sbin/nologin" } });
+    expect(JSON.stringify(environment)).toContain("<shell>bash</shell>");
   });
 
   it("has only permissions and environment without instructions", () => {

@@ -7,6 +7,7 @@ import { isCheckout } from "../../lib/files/gitFiles.js";
 import { type MayRead, type ReadFile, readGuarded } from "../../lib/files/guardedRead.js";
 import { ReadRefused } from "../../lib/files/readRefused.js";
 import { isInside } from "../../platform/paths.js";
+import { userShell } from "../../platform/userAccount.js";
 import type { RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { message } from "./model/items.js";
@@ -79,7 +80,7 @@ export const TURN_ABORTED = message(
 );
 
 function environmentText(cwd: string, env: NodeJS.ProcessEnv): string {
-  return `<environment_context>\n  <cwd>${cwd}</cwd>\n  <shell>${path.basename(env["SHELL"] ?? "bash")}</shell>\n</environment_context>`;
+  return `<environment_context>\n  <cwd>${cwd}</cwd>\n  <shell>${path.basename(userShell(env))}</shell>\n</environment_context>`;
 }
 
 function permissionsText({ sandboxPolicy, approvalPolicy, cwd }: ThreadSettings): string {

@@ -1,6 +1,6 @@
 import path from "node:path";
-import { userHomes } from "../../platform/homes.js";
 import { isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
+import { userHomes } from "../../platform/userAccount.js";
 
 /** A folder that commands must not read, by its real path; entries created later are hidden as well. */
 export interface HiddenPlace {

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { gitSettings } from "../../lib/files/gitConfig.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import { userHome } from "../../platform/homes.js";
 import { firstNamesIn, followLinks, isBelow, isInside } from "../../platform/paths.js";
+import { userHome } from "../../platform/userAccount.js";
 import { gitFoldersBehind } from "./policy.js";
 
 /** Settings are short; a longer file is not read. */

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { bundle } from "../../../test/sandbox/bundle.js";
+import { bundle } from "../../../test/support/processes/bundledProgram.js";
 
 const NOBODY = 65_534;
 

@@ -123,8 +123,8 @@ function filledIn(
   const form = said === undefined ? contentOfConsent(schema) : contentOfText(said, schema);
   if ("content" in form && (said !== undefined || decision === "approve")) return { kind: "answered", content: form.content };
   const fields = fieldLines(schema);
-  const how =
-    fields.length === 0 ? "Give `decision`: approve, deny or abort." : "Give `text`, or `decision` deny or abort. The fields are:";
+  const decisions = "content" in contentOfConsent(schema) ? "approve, deny or abort" : "deny or abort";
+  const how = fields.length === 0 ? `Give \`decision\`: ${decisions}.` : `Give \`text\`, or \`decision\` ${decisions}. The fields are:`;
   const first = "complaint" in form ? `${form.complaint} ${how}` : how;
   throw new InvalidArguments([first, ...fields].join("\n"));
 }

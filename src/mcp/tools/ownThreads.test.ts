@@ -166,7 +166,7 @@ describe("codex-answer", () => {
     [
       form("name"),
       { decision: "approve" },
-      "needs `name`. Give `text`, or `decision` deny or abort. The fields are:\n- `name` (a text, optional)",
+      "does not fill in `name`. Give `text`, or `decision` deny or abort. The fields are:\n- `name` (a text, optional)",
     ],
     [form(), { text: "yes" }, "Give `decision`: approve, deny or abort."],
   ] as const)("an invalid answer to %o leaves it open: %j", async ([subject, given, why]) => {

@@ -33,8 +33,9 @@ export const reviewTool = defineTool({
 
 /** Without changes the model is not called and no thread is opened. */
 function reviewAnswer(begun: Turn | { readonly nothing: string }, of: Pick<TurnAnswer, "wait" | "remark">): DraftResult | TurnAnswer {
-  if ("nothing" in begun) return answer(begun.nothing, { threadId: "", content: begun.nothing, status: "completed", findings: [] });
-  return { turn: begun, ...of };
+  if (!("nothing" in begun)) return { turn: begun, ...of };
+  const content = [begun.nothing, of.remark].filter((text) => text !== undefined).join(" ");
+  return answer(content, { threadId: "", content, status: "completed", findings: [] });
 }
 
 function ignored({ target, branch, commit }: AskedTarget): Pick<TurnAnswer, "remark"> {

@@ -22,8 +22,10 @@ describe("an answer", () => {
   });
 
   it("keeps within the budget as JSON too, where quotes and line breaks are longer", () => {
-    const answer = 'say "a";\n'.repeat(2_000);
-    expect(JSON.stringify(withinBudget(answer, budget(1_000))).length).toBeLessThanOrEqual(4_000 + 2);
+    const code = 'say "a";\n'.repeat(2_000);
+    const prose = "word ".repeat(2_000);
+    for (const answer of [code, `${code}${prose}${code}`, `${'"'.repeat(3_000)}${prose}${'"'.repeat(3_000)}`])
+      expect(JSON.stringify(withinBudget(answer, budget(1_000))).length).toBeLessThanOrEqual(4_000 + 2);
     const short = 'say "a";\n'.repeat(300);
     expect(withinBudget(short, budget(1_000))).toBe(short);
     expect(withinBudget("", budget(0))).toBe("");

@@ -25,13 +25,14 @@ export interface AnswerBudget {
 /** Shortens a long answer to its beginning and end, and says how much is missing and where to find it. */
 export function withinBudget(answer: string, { tokens, spentCharacters, threadId }: AnswerBudget): string {
   const room = Math.max(tokens * CHARACTERS_PER_TOKEN - spentCharacters, 0);
+  const advice = `codex-threads with action "read" and threadId "${threadId}" gives all of them.`;
   // Some clients show their model the result as JSON, in which quotes and line breaks take two characters.
-  const length = JSON.stringify(answer).length - 2;
-  return withinRoom(
-    answer,
-    length === 0 ? room : Math.floor((room * answer.length) / length),
-    `codex-threads with action "read" and threadId "${threadId}" gives all of them.`,
-  );
+  for (let limit = room; ; ) {
+    const cut = withinRoom(answer, limit, advice);
+    const length = JSON.stringify(cut).length - 2;
+    if (length <= room || limit === 0) return cut;
+    limit = Math.floor((limit * room) / length);
+  }
 }
 
 /** The same for a limit in characters. `advice` says how to get the rest. */

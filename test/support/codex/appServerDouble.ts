@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { bundle } from "../../sandbox/bundle.js";
+import { bundle } from "../processes/bundledProgram.js";
 
 /** Faults of the Codex double. */
 export interface Faults {

@@ -40,7 +40,7 @@ export function whyNotOpened(error: unknown): unknown {
 }
 
 /** The line that names the cause where Node ends a program, as Codex's launcher; the place in the code and the stack surround it. */
-export const UNCAUGHT_ERROR = /^\w*Error: .+/m;
+export const UNCAUGHT_ERROR = /^\w*Error(?: \[\w+\])?: .+/m;
 
 /** config.toml has a value that Codex does not accept; other unknown values are those of a request. */
 const MISCONFIGURED = /(failed to load|invalid) configuration/i;

@@ -178,6 +178,7 @@ export class Supervisor {
 
   /** A Codex that cannot read config.toml exits because it lacks the provider named on its command line. Without one, it reports the cause. */
   async #faultWithoutSettings({ program, env }: CodexProgram): Promise<string | undefined> {
+    if (this.#state === "closed") throw SHUTTING_DOWN;
     const options = { ...this.#options, program, env, settings: [], report: () => {} };
     const server = new AppServer(await startAppServerProcess(options), options.report);
     this.#server = server;

@@ -10,6 +10,7 @@ import { isSandboxDenial, retryAfterDenial } from "../../../exec/safety/judge/as
 import { onTerminal, type SessionReport, startYieldMs, writeYieldMs } from "../../../exec/session.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/promises.js";
+import { userShell } from "../../../platform/userAccount.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
@@ -24,7 +25,6 @@ import {
   questionOfRetry,
   refuse,
   unannouncedRefusal,
-  userShell,
   workingFolder,
 } from "./shell.js";
 import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";

@@ -1,5 +1,4 @@
 // Long because the decision whether a command may run, and how, is followed by its run, and sometimes by a second one.
-import { existsSync } from "node:fs";
 import path from "node:path";
 import * as z from "zod/mini";
 import { denialText, isDeniedByPerson } from "../../../approvals/denials.js";
@@ -21,6 +20,7 @@ import {
 import { parsedCommand } from "../../../exec/safety/judge/parsedCommand.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/promises.js";
+import { userShell } from "../../../platform/userAccount.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
@@ -104,13 +104,6 @@ export function workingFolder(
   const writtenCwd = path.isAbsolute(workdir) ? workdir : `${cwd.replace(/\/$/, "")}/${workdir}`;
   return { cwd: path.resolve(cwd, workdir), writtenCwd };
 }
-
-/** Accounts of services have a program in place of a shell that ends at once, and a SHELL from outside a container may be missing in it. */
-export function userShell(env: NodeJS.ProcessEnv): string {
-  return [env["SHELL"], "/bin/bash"].find((shell) => shell && !NO_SHELLS.has(path.basename(shell)) && existsSync(shell)) ?? "/bin/sh";
-}
-
-const NO_SHELLS = new Set(["nologin", "false", "true"]);
 
 interface ShellCall extends CommandRequest {
   readonly timeoutMs: number;

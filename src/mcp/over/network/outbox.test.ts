@@ -272,7 +272,7 @@ describe("a client that does not read", () => {
     });
   });
 
-  it("is disconnected also if nobody waits for it, such as the sender of responses", async () => {
+  it("is disconnected even if nobody waits for it, such as the sender of responses", async () => {
     const box = makeOutbox({ slowReaderMs: 1 });
     const stuck = new Reader(box, { kind: "everything", takes: 1 });
     for (const text of ["a", "b", "c", "d", "e"]) {
