@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
 import { eventually } from "../support/eventually.js";
+import { bundledProgram } from "../support/processes/bundledProgram.js";
 import { type McpServer, startServer } from "../support/processes/mcpServer.js";
 
 /** What a turn warned about. */
@@ -55,4 +57,19 @@ describe.skipIf(isMissing)("names that other programs run", () => {
     await warnings(server, "!shell echo made > x/.idea/workspace.xml");
     expect([users, inWorkspace("x/.idea/workspace.xml")].map((file) => readFileSync(file, "utf8"))).toEqual(["mine\n", "made\n"]);
   });
+});
+
+it.skipIf(process.platform !== "linux")("a folder that a command made unreadable must not be changed by the next one", async () => {
+  using program = await bundledProgram("guardedSearch");
+  // Root may list every folder.
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534, env: {} } : {};
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module"], {
+    input: readFileSync(program.file),
+    encoding: "utf8",
+    ...nobody,
+  });
+  expect(JSON.parse(stdout)).toEqual([
+    { names: ["inner/.vscode"], unreadable: [] },
+    { names: [], unreadable: ["inner"] },
+  ]);
 });

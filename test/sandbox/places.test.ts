@@ -257,7 +257,7 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     const search = new GuardedNameSearch();
     expect((await search.find(workspace)).names).toEqual([guarded]);
     for (let at = 0; at < 1_600; at++) folder(`work/decoys/${at}`);
-    expect(await search.find(workspace)).toEqual({ names: [guarded], isComplete: false });
+    expect(await search.find(workspace)).toEqual({ names: [guarded], unreadable: [], isComplete: false });
     expect(await search.find(workspace, new Set([guarded]))).toMatchObject({ names: [] });
   });
 

@@ -1,6 +1,7 @@
 import { type Dir, type Dirent, lstatSync, opendirSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
+import { errorCode } from "../../lib/errors.js";
 import { findCheckout } from "../../lib/files/gitFiles.js";
 import { firstNamesIn, isBelow, isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
@@ -63,6 +64,8 @@ type NameSet = Pick<ReadonlySet<string>, "has">;
 export interface GuardedNames {
   /** Real paths, outermost first. */
   readonly names: readonly string[];
+  /** Folders of this user that could not be listed. A command may have taken the permission, and the next one could restore it. */
+  readonly unreadable: readonly string[];
   /** False: the project was too large for a complete search. */
   readonly isComplete: boolean;
 }
@@ -77,6 +80,7 @@ async function findGuardedNames(
   { bounds, known, besides }: { readonly bounds: SearchBounds; readonly known: readonly string[]; readonly besides: NameSet },
 ): Promise<GuardedNames> {
   const names = known.filter((name) => !besides.has(name));
+  const unreadable: string[] = [];
   const isKnown = new Set(names);
   const newNames = (found: readonly string[]) =>
     found.filter((name) => !besides.has(name) && !isKnown.has(name) && !names.some((other) => isInside(name, other)));
@@ -89,21 +93,21 @@ async function findGuardedNames(
   for (let depth = 0; folders.length > 0; depth++) {
     const next: string[] = [];
     for (const folder of folders) {
-      if (depth === bounds.depth || visited++ >= bounds.folders) return { names, isComplete: false };
+      if (depth === bounds.depth || visited++ >= bounds.folders) return { names, unreadable, isComplete: false };
       if (visited % FOLDERS_AT_ONCE === 0) await loopTurn();
       let gitParts = 0;
-      for (const entry of entriesOf(folder)) {
+      for (const entry of entriesOf(folder, () => unreadable.push(folder))) {
         if (GIT_PARTS.has(entry.name)) gitParts++;
-        if (seen++ >= bounds.entries) return { names, isComplete: false };
+        if (seen++ >= bounds.entries) return { names, unreadable, isComplete: false };
         if (seen % ENTRIES_AT_ONCE === 0) await loopTurn();
         const file = path.join(folder, entry.name);
         if (besides.has(file)) continue;
         if (entry.name === ".git") {
-          if (repositories++ >= MOST_REPOSITORIES) return { names, isComplete: false };
+          if (repositories++ >= MOST_REPOSITORIES) return { names, unreadable, isComplete: false };
           await loopTurn();
         }
         const found = newNames(guardedAt(file, entry, root));
-        if (names.length + found.length > MOST_FOUND) return { names, isComplete: false };
+        if (names.length + found.length > MOST_FOUND) return { names, unreadable, isComplete: false };
         names.push(...found);
         if (entry.isDirectory() && !isProtectedName(entry.name) && !NAMES.has(entry.name) && !SKIPPED.has(entry.name)) next.push(file);
       }
@@ -112,7 +116,7 @@ async function findGuardedNames(
     }
     folders = next;
   }
-  return { names, isComplete: true };
+  return { names, unreadable, isComplete: true };
 }
 
 /** Whether a file is, or lies in, something that other programs execute: for files that a search did not reach. */
@@ -185,11 +189,12 @@ function isRealThing(file: string): boolean {
 }
 
 /** One by one: a folder may have hundreds of thousands of entries. Without waiting: each wait costs more than the reading of a usual folder. */
-function* entriesOf(folder: string): Generator<Dirent> {
+function* entriesOf(folder: string, refused: () => void): Generator<Dirent> {
   let open: Dir;
   try {
     open = opendirSync(folder);
-  } catch {
+  } catch (error) {
+    if (errorCode(error) === "EACCES" && isOwn(folder)) refused();
     // No longer a folder, or unreadable.
     return;
   }
@@ -199,6 +204,15 @@ function* entriesOf(folder: string): Generator<Dirent> {
     // It vanished, or the disk failed; the entries read so far are all that is available.
   } finally {
     open.closeSync();
+  }
+}
+
+/** Only its owner can change the permissions of a folder. */
+function isOwn(folder: string): boolean {
+  try {
+    return lstatSync(folder).uid === process.getuid?.();
+  } catch {
+    return false;
   }
 }
 
@@ -218,9 +232,14 @@ export class GuardedNameSearch {
    */
   async find(root: string, besides: NameSet = new Set(), further: readonly string[] = []): Promise<GuardedNames> {
     const found = await this.#findIn(root, { besides, first: FIRST });
-    const names = new Set(found.names);
-    for (const folder of further) for (const name of (await this.#findIn(folder, { besides, first: USUAL })).names) names.add(name);
-    return { names: [...names].slice(0, MOST_FOUND), isComplete: found.isComplete };
+    const all = [found];
+    for (const folder of further) all.push(await this.#findIn(folder, { besides, first: USUAL }));
+    const distinct = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())].slice(0, MOST_FOUND);
+    return {
+      names: distinct(all.map(({ names }) => names)),
+      unreadable: distinct(all.map(({ unreadable }) => unreadable)),
+      isComplete: found.isComplete,
+    };
   }
 
   async #findIn(root: string, { besides, first }: { readonly besides: NameSet; readonly first: SearchBounds }): Promise<GuardedNames> {

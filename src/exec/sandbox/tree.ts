@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import { describe } from "../../lib/errors.js";
+import { describe, errorCode } from "../../lib/errors.js";
 import { firstNamesIn, isThere, O_PATH } from "../../platform/paths.js";
-import { RootRefused } from "../errors.js";
+import { ProgramNotStarted, RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
 import { type Confinement, fileView, type Mount, planMounts } from "./fileView.js";
 import { entryPath, type HeldPlaceholder, identityOf, type NamedPlace, type Placeholders } from "./placeholders.js";
@@ -46,7 +46,7 @@ function ownDevices(sharedMemoryBytes: number | undefined): string[] {
 export function openTree(confinement: MountedConfinement, { firstDescriptor }: { firstDescriptor: number }): OpenTree {
   const { placeholders, tidiedLater, caller, policy, sharedMemoryBytes } = confinement;
   const view = fileView(confinement);
-  const mounts = planMounts(view).filter(({ path: place, access }) => access === "protected" || isThere(place));
+  const mounts = planMounts(view).filter(({ path: place, access }) => access === "protected" || exists(place));
   const temporary = new Set(view.roots.filter((root) => root.temporary).map(({ root }) => root));
   const held = new HeldPaths();
   const undo: (() => readonly string[])[] = [];
@@ -203,11 +203,24 @@ class HeldPaths {
   }
 }
 
+/** A place that cannot be examined must not count as missing: a command could make it accessible again. */
+function exists(place: string): boolean {
+  try {
+    return isThere(place);
+  } catch (error) {
+    throw new RootRefused(`The command was not run: ${place} cannot be examined (${describe(error)}). Make it accessible again.`);
+  }
+}
+
+const GONE: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
+
 function openReal(file: string): number | undefined {
   let fd: number;
   try {
     fd = openSync(file, O_PATH | constants.O_NOFOLLOW);
-  } catch {
+  } catch (error) {
+    // Only a path that is gone or has become a link needs no mount.
+    if (!GONE.has(errorCode(error) ?? "")) throw new ProgramNotStarted("the sandbox", describe(error));
     return undefined;
   }
   if (!fstatSync(fd).isSymbolicLink() && readlinkSync(`/proc/self/fd/${fd}`) === file) return fd;

@@ -191,13 +191,14 @@ export class ThreadGuards {
     const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
     const workspace = resolvedAsFarAsPossible(cwd);
     const further = furtherFolders(policy, workspace);
-    const guarded = policy.type === "read-only" ? [] : (await this.#guardedNames.find(workspace, undefined, further)).names;
+    const { names, unreadable } =
+      policy.type === "read-only" ? { names: [], unreadable: [] } : await this.#guardedNames.find(workspace, undefined, further);
     return permissionProfile({
       policy,
       cwd,
       readable: await readablePlaces({ hidden, shown: place?.view.shown ?? [] }),
       hidden,
-      readOnly: [...(this.#options.ownPrograms ?? []), ...guarded],
+      readOnly: [...(this.#options.ownPrograms ?? []), ...names, ...unreadable],
       program,
       codexHome: this.#codexHome,
       tmp: place?.tmp,

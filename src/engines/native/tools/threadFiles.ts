@@ -86,7 +86,9 @@ export class ThreadFiles {
   /** Must have resolved before a command or patch of the turn is assessed. Searches the disk once per turn. */
   async lookAround(): Promise<void> {
     this.beginLookingAround();
-    if (this.#guarded) ({ names: this.#guardedNow } = await this.#guarded);
+    if (!this.#guarded) return;
+    const { names, unreadable } = await this.#guarded;
+    this.#guardedNow = [...names, ...unreadable];
   }
 
   /** Never rejects; callers that need the result await it. */
