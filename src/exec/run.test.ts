@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ProgramNotStarted } from "./errors.js";
+import { PlaceMoved, ProgramNotStarted } from "./errors.js";
+import type { Launch } from "./launch.js";
 import { type CommandResult, type OutputName, type RunOptions, runCommand } from "./run.js";
 import { launchPlainly } from "./sandbox/fullAccess.js";
 
@@ -148,5 +149,52 @@ describe("a command that cannot be started", () => {
 
   it("is refused when an argument cannot be passed on", async () => {
     await expect(runCommand(launch("echo", "a\0b")).result).rejects.toBeInstanceOf(ProgramNotStarted);
+  });
+});
+
+describe("a sandbox that could not be set up because a folder was moved", () => {
+  /** A program in place of a sandbox: reports that its command ran, or complains. */
+  function sandboxed(script: string, again?: () => Launch): Launch {
+    return {
+      ...launch("bash", "-c", script),
+      descriptors: [{ kind: "status" }],
+      sandbox: {
+        readStatus: (text) => ({ firstProcess: undefined, ran: text.includes("ran") }),
+        explain: (complaint) => (complaint.startsWith("moved") ? new PlaceMoved() : new ProgramNotStarted("sandbox", complaint)),
+      },
+      ...(again && { again }),
+    };
+  }
+  const MOVED = "echo moved >&2; exit 1";
+  const shownBy = async (first: Launch) => {
+    const shown: string[] = [];
+    const ended = await runCommand(first, { onOutput: (stream, bytes) => shown.push(`${stream} ${bytes.toString()}`) }).result.then(
+      ({ aggregatedOutput }) => aggregatedOutput,
+      (error: unknown) => error,
+    );
+    return { ended, shown };
+  };
+
+  it("is prepared again, and its complaint is not the command's output", async () => {
+    const again = () => sandboxed("echo ran >&3; echo fine");
+    expect(await shownBy(sandboxed(MOVED, again))).toEqual({ ended: "fine\n", shown: ["stdout fine\n"] });
+  });
+
+  it("fails if it moves again and again", async () => {
+    let tries = 0;
+    const next = (): Launch => {
+      tries++;
+      return sandboxed(MOVED, next);
+    };
+    expect((await shownBy(next())).ended).toBeInstanceOf(PlaceMoved);
+    expect(tries).toBe(10);
+  });
+
+  it("a command may say the same words", async () => {
+    const again = () => sandboxed("echo ran >&3; echo again");
+    expect(await shownBy(sandboxed("echo ran >&3; echo moved >&2; echo fine", again))).toEqual({
+      ended: "fine\nmoved\n",
+      shown: expect.arrayContaining(["stdout fine\n", "stderr moved\n"]),
+    });
   });
 });

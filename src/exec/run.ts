@@ -83,7 +83,7 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
     const program = await started;
     if (!program) return NEVER_BEGUN;
     gone = endWithUs(program);
-    const output = collectOutput(program, options);
+    const output = collectOutput(program, options, launch);
     const stopped = deferred<string>();
     launch.supervise?.(program, (why) => stopped.resolve(why));
     const ended = await untilEnded(program, stopped.promise, options);
@@ -94,6 +94,7 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
     program.close({ everythingIsGone });
     if (ended === "exited" && exitCode < FIRST_SIGNAL_CODE && launch.sandbox && !program.status()?.ran)
       throw launch.sandbox.explain(output.stderr.bytes().toString());
+    output.showHeld();
     if (ended === "stopped") output.note(`The command was ended: ${await stopped.promise}.`);
     for (const notice of launch.release()) output.note(notice);
     return {
@@ -157,23 +158,42 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 interface CollectedOutput extends Readonly<Record<OutputName, HeadAndTail>> {
   /** Appends a line of ours to the command's output. */
   note(text: string): void;
+  /** Shows what was held back, because the command did run. */
+  showHeld(): void;
 }
 
 const LARGEST_PIECE_BYTES = 8192;
 const MOST_PIECES = 10_000;
 
 /** Always reads to the end and drops the excess: a reader that pauses would block the command. */
-function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOptions): CollectedOutput {
+function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOptions, { again, sandbox }: Launch): CollectedOutput {
   const output = { stdout: new HeadAndTail(), stderr: new HeadAndTail() };
   let pieces = 0;
+  // The error of a sandbox that is tried again is not the command's output.
+  let held: Buffer | undefined;
+  let isFirst = again !== undefined;
   const take = (name: OutputName, chunk: Buffer) => {
     output[name].push(chunk);
+    if (name === "stderr" && isFirst) {
+      isFirst = false;
+      if (sandbox?.explain(chunk.toString()) instanceof PlaceMoved) {
+        held = chunk;
+        return;
+      }
+    }
+    show(name, chunk);
+  };
+  const showHeld = () => {
+    if (held) show("stderr", held);
+    held = undefined;
+  };
+  const show = (name: OutputName, chunk: Buffer) => {
     onBytes?.(chunk);
     for (let at = 0; onOutput && at < chunk.length && pieces < MOST_PIECES; at += LARGEST_PIECE_BYTES, pieces++)
       onOutput(name, chunk.subarray(at, at + LARGEST_PIECE_BYTES));
   };
   for (const name of ["stdout", "stderr"] as const) program[name].on("data", (chunk: Buffer) => take(name, chunk));
-  return { ...output, note: (text) => take("stderr", Buffer.from(`${text}\n`)) };
+  return { ...output, note: (text) => take("stderr", Buffer.from(`${text}\n`)), showHeld };
 }
 
 function textsOf({ stdout, stderr }: CollectedOutput): Pick<CommandResult, OutputName | "aggregatedOutput" | "omittedBytes"> {
