@@ -78,8 +78,11 @@ it("what killed servers left while they made pipes is removed, and nothing else"
     for (const name of [left, used, "others"]) mkdirSync(path.join(parent, name));
     writeFileSync(path.join(parent, left, "0"), "");
     symlinkSync("others", path.join(parent, link));
+    // Another user may have put this there.
+    const loop = "codex-mcpd-pipes.h-1.1-1.dddddd";
+    symlinkSync(loop, path.join(parent, loop));
     removeLeftPipes(parent);
-    expect(readdirSync(parent).sort()).toEqual([used, link, "others"].sort());
+    expect(readdirSync(parent).sort()).toEqual([used, link, loop, "others"].sort());
   } finally {
     rmSync(parent, { recursive: true });
   }

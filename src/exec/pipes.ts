@@ -119,8 +119,9 @@ class PipePool {
     if (process.platform !== "linux") return false;
     try {
       const parent = outOfReach();
-      if (!this.#hasSwept) removeLeftPipes(parent);
+      const isFirst = !this.#hasSwept;
       this.#hasSwept = true;
+      if (isFirst) removeLeftPipes(parent);
       this.#kept.push(...(await namelessPipes(parent)));
       return true;
     } catch (error) {
@@ -179,7 +180,7 @@ export function removeLeftPipes(parent: string): void {
   for (const name of firstNamesIn(parent, MOST_EXAMINED)) {
     const claim = name.startsWith(`${FOLDER}.`) ? parseClaim(name) : undefined;
     const folder = path.join(parent, name);
-    if (claim && isAbandoned(claim, parent) && isOwnFolder(folder)) removed(() => rmSync(folder, { recursive: true }));
+    if (claim && isOwnFolder(folder) && isAbandoned(claim, parent)) removed(() => rmSync(folder, { recursive: true }));
   }
 }
 
