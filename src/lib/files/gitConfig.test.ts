@@ -54,6 +54,9 @@ it.each([
   ["escapes", '[core]\n\ta = b\\\\c\\"d\\te\n\tf = "\\"g\\""\n'],
   ["values over several lines", '[core]\n\ta = b \\\n  c\n\td = "e\\\nf"\n\tg = h\n'],
   ["blanks around a value", "[core]\n\ta =  b  c \t \r\n\td = e\n"],
+  ["two sections in a line", "[a][core] hooksPath = hooks\n"],
+  ["values over several lines with Windows line ends", "[core]\r\n\ta = b\\\r\nc\r\n\td = e\r\n"],
+  ["many blanks after a value", `[core]\n\ta = b${" ".repeat(70_000)}\n\td = e\n`],
   ["brackets in the name of a section", '[a "b]c"] d = e\n[a "f\\"]"]\n\tg = h\n'],
 ])("reads %s as git does", (_, config) => {
   const folder = mkdtempSync(path.join(tmpdir(), "git-config-"));

@@ -13,14 +13,14 @@ export interface GitSetting {
  * several repeats in a row would take hours for a megabyte of blanks.
  */
 export function* gitSettings(config: string): Generator<GitSetting> {
-  const lines = config.split("\n").values();
+  const lines = config.split(/\r?\n/).values();
   let section = "";
   for (const written of lines) {
     let line = written.trimStart();
-    if (line.startsWith("[")) {
+    while (line.startsWith("[")) {
       const end = endOfHeader(line);
       section = line.slice(1, end).trim();
-      line = line.slice(end + 1);
+      line = line.slice(end + 1).trimStart();
     }
     const at = line.indexOf("=");
     if (at < 0 || COMMENTS.has(line.trimStart().charAt(0))) continue;
@@ -53,7 +53,7 @@ function readValue(text: string, nextLine: () => string | undefined): string | u
   let [line, value, blanks, isQuoted] = [text, "", "", false];
   for (let at = 0; at < line.length; at++) {
     const character = line.charAt(at);
-    if (value.length + blanks.length > LONGEST_VALUE) return undefined;
+    if (value.length > LONGEST_VALUE) return undefined;
     if (character === '"') isQuoted = !isQuoted;
     else if (!isQuoted && COMMENTS.has(character)) break;
     else if (!isQuoted && BLANKS.has(character)) blanks += value === "" ? "" : character;
