@@ -292,6 +292,26 @@ describe("a client that does not read", () => {
     expect([stuck.ended, box.counts.disconnected]).toEqual(["immediately", 1]);
   });
 
+  it("that reads a little now and then does not hide how much waits for it", async () => {
+    const box = makeOutbox({ replayBytes: 1024 * 1024 });
+    const slow = new Reader(box, { kind: "everything", takes: 1 });
+    const text = "x".repeat(200_000);
+    box.send("first");
+    await everythingSent();
+    for (let round = 0; round < 3; round++) {
+      for (let at = 0; at < 4; at++) box.send(text);
+      await everythingSent();
+      slow.takes = 1;
+      box.streams.drained(slow.stream);
+      await everythingSent();
+    }
+    const unread = 12 - (slow.got.length - 1);
+    expect([unread > 4, slow.stream.waitingLength]).toEqual([true, unread * text.length]);
+    slow.readOn();
+    await everythingSent();
+    expect([slow.got.length, slow.stream.waitingLength]).toEqual([13, 0]);
+  });
+
   it("misses only the oldest deltas of texts, if that is the policy", async () => {
     const box = makeOutbox({ lagPolicy: "drop-oldest" });
     const reader = new Reader(box, { kind: "everything", takes: 1 });

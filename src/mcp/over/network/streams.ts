@@ -104,7 +104,6 @@ export class Streams {
   drained(stream: Stream): void {
     stream.blockedSince = undefined;
     stream.waiting = 0;
-    stream.waitingLength = 0;
     this.#schedule();
   }
 
@@ -201,6 +200,7 @@ export class Streams {
     for (const message of this.#messages.after(stream.cursor)) {
       stream.cursor = message.seq;
       if (!stream.carries(message)) continue;
+      if (message.deltaOf === undefined) stream.waitingLength = Math.max(0, stream.waitingLength - message.text.length);
       if (message.deltaOf !== undefined && message.seq <= stream.skipDeltasUpTo) {
         this.#counts.dropped++;
         continue;
@@ -212,7 +212,11 @@ export class Streams {
       if (stream.endsWith(message)) return { batch, over: true };
       if (length > WRITE_LENGTH) break;
     }
-    if (batch.length === 0) stream.cursor = this.#messages.lastSeq;
+    if (batch.length === 0) {
+      stream.cursor = this.#messages.lastSeq;
+      // Messages that were dropped while they waited were never counted off.
+      stream.waitingLength = 0;
+    }
     return { batch, over: false };
   }
 
