@@ -183,7 +183,7 @@ export class Agent {
   async shownOn(ask: Ask, threadId: ThreadId): Promise<readonly ShownEvent[]> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
-    return this.reading(ask, () => promptly(ask, () => this.#parts.threads.shownOn(threadId)));
+    return this.#readingPromptly(ask, () => this.#parts.threads.shownOn(threadId));
   }
 
   /** The rollout paths of those threads that the caller may watch. */
@@ -326,7 +326,7 @@ export class Agent {
         if (oldest) return oldest;
         const [turn, newer] = threads.runningTurns(threadId);
         if (turn) return { turn, hasNewer: newer !== undefined };
-        if (!threads.find(threadId)) await threads.history(threadId);
+        if (!threads.find(threadId)) await this.reading(ask, () => threads.history(threadId));
         return undefined;
       }),
     );
@@ -340,7 +340,7 @@ export class Agent {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
     const found = async () => lastAnswerIn(await threads.historyAtRest(threadId)) ?? lastEnd(await threads.story(threadId));
-    return promptly(ask, () => access.using(threadId, ask, found));
+    return this.#readingPromptly(ask, () => access.using(threadId, ask, found));
   }
 
   /** The turns in the same folder whose caller was lost before it learned the thread id, and that this caller may use. */
@@ -436,6 +436,11 @@ export class Agent {
     return this.#readers.read(ask, work);
   }
 
+  /** The same with a time limit, which includes the wait. If the caller gives up, its place stays taken until the work has ended. */
+  #readingPromptly<T>(ask: Ask, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return promptly(ask, (signal) => this.#readers.read({ ...ask, signal }, () => work(signal)));
+  }
+
   /** The stored events of a thread in a readable form, oldest first. Read them within `reading`. */
   async story(ask: Ask, threadId: ThreadId): Promise<StoredStory> {
     this.#check(ask, "read");
@@ -450,7 +455,7 @@ export class Agent {
     const { readExcerpt, threads, engine } = this.#parts;
     if (!readExcerpt) throw new NotOffered(engine.name);
     const read = async () => readExcerpt(lines, { settings: await threads.settingsOf(threadId), reach: this.#limitsOf(ask.caller)?.reach });
-    return this.reading(ask, () => promptly(ask, read));
+    return this.#readingPromptly(ask, read);
   }
 
   /** The events of a running or recently ended turn; undefined if only the stored history of its thread has them. */
@@ -523,7 +528,7 @@ export class Agent {
     const folder = cwd === undefined ? {} : { cwd: this.#settingsFor({ cwd }, ask.caller).cwd };
     const { threads } = this.#parts;
     const page = (signal: AbortSignal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal });
-    return this.reading(ask, () => promptly(ask, page));
+    return this.#readingPromptly(ask, page);
   }
 
   /** A page of the threads that the caller may watch, whichever session uses them, newest first. */
@@ -531,7 +536,7 @@ export class Agent {
     this.#check(ask, "read");
     const { threads } = this.#parts;
     const page = (signal: AbortSignal) => this.#list.page(threads, query, { caller: ask.caller, signal, watches: true });
-    return this.reading(ask, () => promptly(ask, page));
+    return this.#readingPromptly(ask, page);
   }
 
   /** The current activity of the given threads. The caller got the ids from `list`, or may see the threads. */
@@ -562,7 +567,7 @@ export class Agent {
       await this.#tellChange(ask, made, "forked");
       return made;
     };
-    return this.reading(ask, () => promptly(ask, fork));
+    return this.#readingPromptly(ask, fork);
   }
 
   /** Removes a thread from the list. Throws `ThreadInUse` while a turn runs on it. */

@@ -74,3 +74,15 @@ it("a caller that gives up leaves the queue", async () => {
   expect(library.begun).toEqual([...FIRST, "6"]);
   await expect(library.read("7", ALICE, gone.signal)).rejects.toThrow(CallCancelled);
 });
+
+it("a caller that gives up while its record is read keeps its place until the reading has ended", async () => {
+  const library = new Library();
+  const givingUp = new AbortController();
+  for (const name of FIRST) void library.read(name, ALICE, givingUp.signal);
+  void library.read("5", ALICE);
+  givingUp.abort();
+  await nextTurn();
+  expect(library.begun).toEqual(FIRST);
+  await library.end("1");
+  expect(library.begun).toEqual([...FIRST, "5"]);
+});

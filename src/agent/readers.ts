@@ -18,7 +18,7 @@ interface OwnReaders {
 export class Readers {
   readonly #byPrincipal = new Map<Principal, OwnReaders>();
 
-  /** Reads when it is the caller's turn. Throws `CallCancelled` if the caller gives up before. The server's own user never waits. */
+  /** Reads when it is the caller's turn. Throws `CallCancelled` if the caller gives up before. On stdio nobody waits. */
   async read<T>({ caller, signal }: Asker, read: () => Promise<T>): Promise<T> {
     if (!caller) return read();
     const own = this.#byPrincipal.get(caller.principal) ?? { reading: 0, waiting: new Set() };
