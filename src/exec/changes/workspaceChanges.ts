@@ -95,7 +95,7 @@ export class WorkspaceChanges {
     // What git cannot read is compared as a folder.
     const repository = await this.#opened(cwd);
     const first = repository && (await this.#lookAtRepository(repository, signal));
-    if (first && cwd !== first.root && (await repository.ignores(cwd, signal))) {
+    if (first && cwd !== first.root && (await repository.ignores(cwd, signal).catch(() => false))) {
       repository.close(this.#host);
       return this.#lookAtFolder(cwd, signal);
     }
