@@ -7,6 +7,7 @@ import { configurationFault, homeInTemporaryFolder } from "../engines/codex/appS
 import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import { retirementOf } from "../engines/native/model/modelTraits.js";
+import { userShell } from "../engines/native/tools/hostEnvironment.js";
 import { withoutSecrets } from "../exec/environment.js";
 import { askLogin } from "../exec/loginEnvironment.js";
 import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
@@ -15,7 +16,7 @@ import { launchPlainly } from "../exec/sandbox/fullAccess.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import { VERSION } from "../lib/version.js";
-import { userHome, userShell } from "../platform/userAccount.js";
+import { userHome } from "../platform/userAccount.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
 import { nativeUnlessUsable } from "../server/usableCodex.js";
 import { writablePlaces } from "../server/writablePlaces.js";

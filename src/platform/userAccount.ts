@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 
@@ -23,10 +22,3 @@ function ifKnown(find: () => string): string | undefined {
     return undefined;
   }
 }
-
-/** Accounts of services have a program in place of a shell that ends at once, and a SHELL from outside a container may be missing in it. */
-export function userShell(env: Environment): string {
-  return [env["SHELL"], "/bin/bash"].find((shell) => shell && !NO_SHELLS.has(path.basename(shell)) && existsSync(shell)) ?? "/bin/sh";
-}
-
-const NO_SHELLS = new Set(["nologin", "false", "true"]);

@@ -7,10 +7,10 @@ import { isCheckout } from "../../lib/files/gitFiles.js";
 import { type MayRead, type ReadFile, readGuarded } from "../../lib/files/guardedRead.js";
 import { ReadRefused } from "../../lib/files/readRefused.js";
 import { isInside } from "../../platform/paths.js";
-import { userShell } from "../../platform/userAccount.js";
 import type { RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { message } from "./model/items.js";
+import { userShell } from "./tools/hostEnvironment.js";
 
 /** The instructions of a thread without its own. */
 export const BASE_INSTRUCTIONS = `You are Codex, a coding agent. You work in a user's repository through the tools you are offered, on behalf of a person or of another program that called you. You are exact, careful and to the point.

@@ -10,12 +10,11 @@ import { isSandboxDenial, retryAfterDenial } from "../../../exec/safety/judge/as
 import { onTerminal, type SessionReport, startYieldMs, writeYieldMs } from "../../../exec/session.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/promises.js";
-import { userShell } from "../../../platform/userAccount.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { type DetachedCommand, showLateEnd, showLateOutput, shownExitCode } from "./detachedCommand.js";
-import type { HostEnvironment } from "./hostEnvironment.js";
+import { type HostEnvironment, userShell } from "./hostEnvironment.js";
 import {
   type CommandRequest,
   execFailure,

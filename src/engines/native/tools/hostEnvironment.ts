@@ -200,3 +200,10 @@ function realPathOf(folder: string): string | undefined {
     return undefined;
   }
 }
+
+/** Accounts of services have a program in place of a shell that ends at once, and a SHELL from outside a container may be missing in it. */
+export function userShell(env: NodeJS.ProcessEnv): string {
+  return [env["SHELL"], "/bin/bash"].find((shell) => shell && !NO_SHELLS.has(path.basename(shell)) && existsSync(shell)) ?? "/bin/sh";
+}
+
+const NO_SHELLS = new Set(["nologin", "false", "true"]);

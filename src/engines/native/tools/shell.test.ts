@@ -7,6 +7,7 @@ import { processesIn } from "../../../../test/support/processes/processesIn.js";
 import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { typesOf } from "../../../../test/support/threads/turns.js";
 import type { ApprovalPolicy, SandboxMode } from "../../../exec/policies.js";
+import { userShell } from "./hostEnvironment.js";
 
 const YES = { kind: "approved" } as const;
 const REJECTED = "exec command rejected by user";
@@ -446,5 +447,18 @@ describe("the placeholders that protect the folder while commands run", () => {
     });
     await turn.catch(() => undefined);
     expect([existsSync(stage.path("made")), protectedNames(stage)]).toEqual([false, []]);
+  });
+});
+
+describe("the shell of a command line", () => {
+  it.for([
+    ["/bin/sh", "/bin/sh"],
+    ["/usr/sbin/nologin", "/bin/bash"],
+    ["/bin/false", "/bin/bash"],
+    ["/nowhere/zsh", "/bin/bash"],
+    ["", "/bin/bash"],
+    [undefined, "/bin/bash"],
+  ] as const)("with SHELL=%s is %s", ([SHELL, shell]) => {
+    expect(userShell({ SHELL })).toBe(shell);
   });
 });

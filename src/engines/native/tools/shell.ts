@@ -20,10 +20,10 @@ import {
 import { parsedCommand } from "../../../exec/safety/judge/parsedCommand.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/promises.js";
-import { userShell } from "../../../platform/userAccount.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
+import { userShell } from "./hostEnvironment.js";
 import { type RecordedStruct, readArguments, type Tool, type ToolContext, type ToolResult, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
