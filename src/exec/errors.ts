@@ -63,10 +63,13 @@ export class RootRefused extends AppError {
   readonly code = "sandbox_root_refused";
 }
 
+/** A sandbox is prepared this often: servers with different homes remove each other's placeholders in folders that they share, such as /tmp. */
+export const MOST_TRIES = 10;
+
 /** Nothing was run: something moved, replaced or removed a folder between the preparation of the sandbox and its start. */
 export class PlaceMoved extends AppError {
   readonly code = "sandbox_place_moved";
-  constructor() {
-    super("The command was not run: something moved or replaced a folder while the sandbox was set up. Try again.");
+  constructor(place = "a folder") {
+    super(`The command was not run: ${place} was moved, replaced or removed while the sandbox was set up. Try again.`);
   }
 }

@@ -190,6 +190,14 @@ describe("a sandbox that could not be set up because a folder was moved", () => 
     expect(tries).toBe(10);
   });
 
+  it("what was written to it is written again, and what it said is said", async () => {
+    const again = () => sandboxed("read -r line; echo ran >&3; echo got $line");
+    const first = { ...sandboxed("read -r line; echo moved >&2; exit 1", again), release: () => ["a file was set aside"] };
+    const running = runCommand(first, { stdin: "pipe" });
+    expect(await running.write("hello\n")).toBe(true);
+    expect((await running.result).aggregatedOutput).toBe("got hello\na file was set aside\n");
+  });
+
   it("a command may say the same words", async () => {
     const again = () => sandboxed("echo ran >&3; echo again");
     expect(await shownBy(sandboxed("echo ran >&3; echo moved >&2; echo fine", again))).toEqual({

@@ -1,5 +1,5 @@
 import { deferred, valueWithin } from "../lib/promises.js";
-import { PlaceMoved } from "./errors.js";
+import { MOST_TRIES, PlaceMoved } from "./errors.js";
 import { endAtOnce, endStragglers, endWithUs, killTree } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { aggregate, HeadAndTail } from "./output.js";
@@ -49,32 +49,39 @@ const FIRST_SIGNAL_CODE = 128;
 /** A background child may hold the output open indefinitely. */
 const DRAIN_MS = 2_000;
 
-/** Servers with different homes remove each other's placeholders in folders that they share, such as /tmp. */
-const MOST_TRIES = 10;
-
 export function runCommand(launch: Launch, options: RunOptions = {}): RunningCommand {
   const stopping = new AbortController();
   const signal = options.signal ? AbortSignal.any([stopping.signal, options.signal]) : stopping.signal;
   const start = (how: Launch) => startProgram(how, { stdin: options.stdin ?? "none", signal });
   let started = start(launch);
+  const input = new FirstInput();
+  const notices: string[] = [];
   const follow = async (how: Launch, tries: number): Promise<CommandResult> => {
     try {
-      return await followToTheEnd(started, how, { ...options, signal });
+      return await followToTheEnd(started, how, { ...options, signal, notices });
     } catch (error) {
       if (!(error instanceof PlaceMoved) || !how.again || tries >= MOST_TRIES) throw error;
       const next = how.again();
-      started = start(next);
+      started = start(next).then((program) => input.repeatedFor(program));
       return follow(next, tries + 1);
     }
   };
   return {
     result: follow(launch, 1),
-    write: async (chars) => writeTo(await started, chars),
+    write: async (chars) => {
+      const program = await started;
+      input.note(chars);
+      return writeTo(program, chars);
+    },
     stop: () => stopping.abort(),
   };
 }
 
-type Following = RunOptions & { readonly signal: AbortSignal };
+interface Following extends RunOptions {
+  readonly signal: AbortSignal;
+  /** Messages for the user about earlier tries, then about this one. */
+  readonly notices: string[];
+}
 
 async function followToTheEnd(started: Promise<StartedProgram | undefined>, launch: Launch, options: Following): Promise<CommandResult> {
   const startedAt = performance.now();
@@ -96,7 +103,8 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
       throw launch.sandbox.explain(output.stderr.bytes().toString());
     output.showHeld();
     if (ended === "stopped") output.note(`The command was ended: ${await stopped.promise}.`);
-    for (const notice of launch.release()) output.note(notice);
+    options.notices.push(...launch.release());
+    for (const notice of options.notices) output.note(notice);
     return {
       ended: ended === "stopped" ? "exited" : ended,
       exitCode: ended === "timedOut" ? TIMED_OUT : exitCode,
@@ -104,7 +112,7 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
       durationMs: performance.now() - startedAt,
     };
   } finally {
-    launch.release();
+    options.notices.push(...launch.release());
     gone();
   }
 }
@@ -204,6 +212,25 @@ function textsOf({ stdout, stderr }: CollectedOutput): Pick<CommandResult, Outpu
     aggregatedOutput: outputText(aggregate(out, err)),
     omittedBytes: stdout.omittedBytes + stderr.omittedBytes,
   };
+}
+
+/** Setting up a sandbox takes milliseconds; what is written later is not for it. */
+const LONGEST_FIRST_INPUT = 64 * 1024;
+
+/** The first input of a command: a sandbox that could not be set up never passed it on. */
+class FirstInput {
+  readonly #pieces: string[] = [];
+  #length = 0;
+
+  note(chars: string): void {
+    this.#length += chars.length;
+    if (this.#length <= LONGEST_FIRST_INPUT) this.#pieces.push(chars);
+  }
+
+  repeatedFor(program: StartedProgram | undefined): StartedProgram | undefined {
+    for (const chars of this.#pieces) writeTo(program, chars);
+    return program;
+  }
 }
 
 /** Input that the command does not read must not fill the memory. */

@@ -1,6 +1,6 @@
 import { type Stats, statSync } from "node:fs";
 import { type CommandLimits, limitProcesses, withResourceLimits } from "../commandLimits.js";
-import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
+import { MOST_TRIES, PlaceMoved, ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
 import { endAllAtOnce, sweepLeftovers } from "../killTree.js";
 import type { Launch } from "../launch.js";
 import type { SandboxPolicy } from "../policies.js";
@@ -95,7 +95,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     const isFree = policy.type === "danger-full-access";
     // The command may want to create the very file that a placeholder stands for.
     if (isFree) placeholders.endUnused();
-    const launch = isFree ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
+    const launch = isFree ? launchFreely(command, fullAccess) : unlessPlacesMove(() => launchConfined(command, wrapOptions));
     return { ...(unlimited ? launch : withProcessLimit(launch, limits)), again: () => wrap(argv, wrapOptions) };
   };
   return {
@@ -147,6 +147,17 @@ function withProcessLimit(launch: Launch, most: CommandLimits): Launch {
       return launch.release();
     },
   };
+}
+
+/** Another server or a command may move or remove a place at this very moment, but hardly again and again. */
+function unlessPlacesMove(prepare: () => Launch): Launch {
+  for (let tries = 1; ; tries++) {
+    try {
+      return prepare();
+    } catch (error) {
+      if (!(error instanceof PlaceMoved) || tries === MOST_TRIES) throw error;
+    }
+  }
 }
 
 /** Tracks the launch until it is released. */

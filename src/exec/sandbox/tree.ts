@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, read
 import path from "node:path";
 import { describe, errorCode } from "../../lib/errors.js";
 import { firstNamesIn, isThere, O_PATH } from "../../platform/paths.js";
-import { ProgramNotStarted, RootRefused } from "../errors.js";
+import { PlaceMoved, ProgramNotStarted, RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
 import { type Confinement, fileView, type Mount, planMounts } from "./fileView.js";
 import { entryPath, type HeldPlaceholder, identityOf, type NamedPlace, type Placeholders } from "./placeholders.js";
@@ -77,21 +77,20 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     if (place.name === ".git" && identityOf(place) === undefined && isInRepository(path.dirname(file)) && watchInstead(place)) return [];
     const leaving = tidiedLater ? "whenTidied" : "atOnce";
     const placeholder = placeholders.hold(place, temporary.has(path.dirname(file)) ? { afterMs: LINGER_MS } : leaving);
-    if (placeholder) undo.push(() => giveUp(place, placeholder));
+    if (placeholder) {
+      undo.push(() => giveUp(place, placeholder));
+      return orMoved(readOnly(file), file);
+    }
     const identity = identityOf(place);
-    if (identity === undefined && placeholder)
-      throw new RootRefused(`The command was not run: ${file} could not be protected, because something removes it. Try again.`);
     if (identity === undefined) {
       // It cannot be created, or another server removed its placeholder at this moment.
       watchInstead(place);
       return [];
     }
     // It may be the placeholder of a server with another CODEX_HOME, which may remove it at any time, even before it is mounted.
-    const isWatched = !placeholder && isEmptyFolder(place) && watchInstead(place, identity);
+    const isWatched = isEmptyFolder(place) && watchInstead(place, identity);
     const flags = readOnly(file);
-    if (flags.length === 0 && !isWatched)
-      throw new RootRefused(`The command was not run: ${file} could not be protected, because something replaces it. Try again.`);
-    return flags;
+    return isWatched ? flags : orMoved(flags, file);
   };
   const flagsOf = (mount: Mount): string[] => {
     switch (mount.access) {
@@ -126,6 +125,12 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     release();
     throw error;
   }
+}
+
+/** A protected place without a mount would be unprotected. */
+function orMoved(flags: string[], file: string): string[] {
+  if (flags.length === 0) throw new PlaceMoved(file);
+  return flags;
 }
 
 /** A failing step must not keep the others from being undone. */
@@ -229,16 +234,15 @@ function openReal(file: string): number | undefined {
 }
 
 function openFolder(folder: string): number {
-  const moved = `The command was not run: ${folder} was moved or replaced while the sandbox was set up. Try again.`;
   let fd: number;
   try {
     fd = openSync(folder, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch (error) {
-    throw new RootRefused(moved, { cause: error });
+  } catch {
+    throw new PlaceMoved(folder);
   }
   if (readlinkSync(`/proc/self/fd/${fd}`) === folder) return fd;
   closeSync(fd);
-  throw new RootRefused(moved);
+  throw new PlaceMoved(folder);
 }
 
 /** Mounts the other entries of a folder again. No command can write the folder, so they cannot be replaced meanwhile. */
