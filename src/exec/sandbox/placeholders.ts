@@ -66,6 +66,15 @@ interface SpareFile {
   readonly bytes: number;
 }
 
+/** A place before it is held, and what is there. */
+interface FoundPlace {
+  /** The inode of the folder. */
+  readonly parent: number;
+  /** In the names of claims for it. */
+  readonly subject: string;
+  readonly there: Stats | undefined;
+}
+
 interface HeldPlace {
   /** With a descriptor of its own. */
   readonly place: NamedPlace;
@@ -106,6 +115,8 @@ export class Placeholders {
   readonly #untidied = new Set<string>();
   /** Files for the next claims. Creating and removing a file, or emptying one, can take twenty times as long as renaming it. */
   readonly #spares: SpareFile[] = [];
+  /** The names of all claims, for the rest of the running task. */
+  #known: readonly string[] | undefined;
 
   /** Without a folder for lock files, other servers treat our placeholders as the user's, and a killed process leaves them for good. */
   constructor(claims?: string) {
@@ -160,17 +171,18 @@ export class Placeholders {
   #begin(key: string, { folder, name }: NamedPlace, parent: number): HeldPlace | undefined {
     const there = lstatSync(entryPath({ folder, name }), { throwIfNoEntry: false });
     if (there && !mayBePlaceholder(there)) return undefined;
+    // Device numbers differ between containers; inode numbers do not.
+    const subject = hash("sha256", `${parent}/${name}`).slice(0, 16);
+    if (there && !this.#claimNames().some((claim) => isOf(subject, claim) && !this.#ownClaims.has(claim))) return undefined;
     const own = openSync(`/proc/self/fd/${folder}`, O_PATH);
-    const entered = this.#enter({ folder: own, name }, { parent, there });
+    const entered = this.#enter({ folder: own, name }, { parent, subject, there });
     if (entered) this.#held.set(key, entered);
     else closeSync(own);
     return entered;
   }
 
-  #enter(place: NamedPlace, { parent, there: found }: { parent: number; there: Stats | undefined }): HeldPlace | undefined {
+  #enter(place: NamedPlace, { parent, subject, there: found }: FoundPlace): HeldPlace | undefined {
     const file = entryPath(place);
-    // Device numbers differ between containers; inode numbers do not.
-    const subject = hash("sha256", `${parent}/${place.name}`).slice(0, 16);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const there = attempt === 0 ? found : lstatSync(file, { throwIfNoEntry: false });
       const known = there && this.#othersAt(subject).find(({ note }) => isUnchanged(there, note));
@@ -253,6 +265,16 @@ export class Placeholders {
     }
   }
 
+  /**
+   * Read once for all places of a command. A claim made meanwhile is missed; its placeholder then counts as the user's folder, and is watched.
+   */
+  #claimNames(): readonly string[] {
+    if (this.#claims === undefined) return [];
+    if (this.#known === undefined) queueMicrotask(() => (this.#known = undefined));
+    this.#known ??= namesIn(this.#claims);
+    return this.#known;
+  }
+
   /** Other servers' claims of a place, including those of dead servers: their placeholders can be taken over. */
   #othersAt(subject: string): readonly NotedClaim[] {
     return this.#claims === undefined ? [] : claimsIn(this.#claims, { subject, besides: this.#ownClaims });
@@ -312,12 +334,16 @@ interface NotedClaim extends ClaimFile {
 }
 
 function claimsIn(folder: string, { subject, besides }: { subject: string; besides: ReadonlySet<string> }): NotedClaim[] {
-  const names = namesIn(folder).filter((name) => name.startsWith(`${subject}.`) && !besides.has(name));
+  const names = namesIn(folder).filter((name) => isOf(subject, name) && !besides.has(name));
   return names.flatMap((name) => {
     const claim = parseClaim(name);
     const note = claim && noteIn(path.join(folder, name));
     return note ? [{ ...claim, note }] : [];
   });
+}
+
+function isOf(subject: string, claim: string): boolean {
+  return claim.startsWith(`${subject}.`);
 }
 
 function noteIn(file: string): PlaceholderNote | undefined {

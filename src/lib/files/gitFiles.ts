@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
 import { gitSettings } from "./gitConfig.js";
 import type { MayRead } from "./guardedRead.js";
@@ -12,15 +12,16 @@ const LARGEST_POINTER = { maxBytes: 4096 };
  */
 export function isCheckout(folder: string): boolean {
   const dotGit = path.join(folder, ".git");
-  return existsSync(path.join(dotGit, "HEAD")) || isFile(dotGit);
+  const there = statsOf(dotGit);
+  return there !== undefined && (there.isFile() || existsSync(path.join(dotGit, "HEAD")));
 }
 
-function isFile(file: string): boolean {
+function statsOf(file: string): Stats | undefined {
   try {
-    return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+    return statSync(file, { throwIfNoEntry: false });
   } catch {
     // A link to itself, or a folder without permission to look inside.
-    return false;
+    return undefined;
   }
 }
 
