@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { enableCompileCache } from "./compileCache.js";
 
 const home = mkdtempSync(path.join(tmpdir(), "compile-cache-"));
@@ -9,6 +9,7 @@ const ours = path.join(home, "mcp-server");
 const folder = path.join(ours, "compiled");
 
 afterEach(() => rmSync(ours, { recursive: true, force: true }));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 function enabledFor(codexHome: () => string): string[] {
   const folders: string[] = [];
