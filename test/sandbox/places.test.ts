@@ -261,12 +261,13 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     expect(await search.find(workspace, new Set([guarded]))).toMatchObject({ names: [] });
   });
 
-  it("are not held open while a command runs", async () => {
+  it("are not held open while a command runs, nor are the folders on their paths", async () => {
     const guarded = [file("x", "work/.envrc"), file("x", "work/sub/.envrc")];
+    const onTheWay = folder("work/sub");
     const running = play("touch started; until [ -e go ]; do sleep 0.01; done; echo x > .envrc || echo kept", { guarded });
     await eventually("the command runs", () => existsSync(path.join(workspace, "started")) || undefined);
     const open = readdirSync("/proc/self/fd").map((fd) => resolvedAsFarAsPossible(`/proc/self/fd/${fd}`));
-    expect(open.filter((held) => guarded.includes(held))).toEqual([]);
+    expect(open.filter((held) => [...guarded, onTheWay].includes(held))).toEqual([]);
     file("", "work/go");
     expect(await running).toBe("kept");
   });

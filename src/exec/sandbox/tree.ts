@@ -168,14 +168,17 @@ function opensTmp(policy: SandboxPolicy): boolean {
 class HeldPaths {
   readonly #descriptors: number[] = [];
   readonly #folders = new Map<string, number>();
+  readonly #needed = new Set<number>();
 
   get descriptors(): readonly number[] {
     return this.#descriptors;
   }
 
-  /** The descriptor of a folder that was opened with `openFolder`. */
+  /** The descriptor of a folder that was opened with `openFolder`. It stays open until `close`. */
   find(folder: string): number | undefined {
-    return this.#folders.get(folder);
+    const fd = this.#folders.get(folder);
+    if (fd !== undefined) this.#needed.add(fd);
+    return fd;
   }
 
   /** Returns the descriptor's index. */
@@ -191,11 +194,10 @@ class HeldPaths {
     return fd === undefined ? [] : mount(this.#hold(fd));
   }
 
-  /** The sandbox program has its descriptors. Ours of the folders are still needed; there may be hundreds of others. */
+  /** The sandbox program has its descriptors. Of ours, those of folders with protected names are still needed; there may be hundreds of others. */
   handedOver(): void {
-    const kept = new Set(this.#folders.values());
-    for (const fd of this.#descriptors.splice(0)) if (!kept.has(fd)) closeSync(fd);
-    this.#descriptors.push(...kept);
+    for (const fd of this.#descriptors.splice(0)) if (!this.#needed.has(fd)) closeSync(fd);
+    this.#descriptors.push(...this.#needed);
   }
 
   close(): void {
