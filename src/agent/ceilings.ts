@@ -66,10 +66,16 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
   const everybodys = allowedRoots(given, { serverCwd, flag: "--allow-root" });
   const readRoots = allowedRoots(flags.readRoots ?? [], { serverCwd, flag: "--read-root" });
   const added = allowedKeys(flags.allowConfig ?? []);
+  const configured = () => settings.forNewThread({ sandbox: "workspace-write" }).sandboxPolicy;
+  const configuredRoots = () => {
+    const policy = configured();
+    return policy.type === "workspace-write" ? (policy.writable_roots ?? []) : [];
+  };
   const reachOf = (caller: Caller, roots: readonly string[]): Reach => {
-    if (actsForTheUser(caller)) return { folders: undefined, workRoots: roots };
+    if (actsForTheUser(caller)) return { folders: undefined, workRoots: roots, configuredRoots };
     const others = [...everybodys, ...(flags.givenRoots?.() ?? [])];
-    return { folders: [...roots, ...readRoots], workRoots: roots, foreign: others.filter((folder) => !roots.includes(folder)) };
+    const foreign = others.filter((folder) => !roots.includes(folder));
+    return { folders: [...roots, ...readRoots], workRoots: roots, configuredRoots, foreign };
   };
   return {
     limitsOf(caller) {
@@ -79,7 +85,7 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
         roots,
         reach: reachOf(caller, roots),
         ownFiles: resolveLinks(codexHome) ?? codexHome,
-        configured: () => settings.forNewThread({ sandbox: "workspace-write" }).sandboxPolicy,
+        configured,
       });
     },
     checkConfig(config) {

@@ -156,6 +156,17 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     await expect(play("true", { workRoots: [path.join(home, "elsewhere")] })).rejects.toThrow(RootRefused);
   });
 
+  it("a caller's commands get no further folder of someone else, wherever its path led when the request was checked", async () => {
+    const [own, others] = [folder("own"), folder("others")];
+    folder("own/.git/hooks");
+    file(SECRET, "others/secret");
+    const asking = (root: string) => ({ policy: { ...NOTHING_ELSE, writable_roots: [root] }, workRoots: [workspace, own] });
+    const attempt = (root: string) => `cat ${root}/* 2>/dev/null; echo x > ${root}/made && echo made`;
+    expect(await play(attempt(own), asking(own))).toBe("made");
+    for (const root of [others, path.join(own, ".git/hooks")]) await expect(play(attempt(root), asking(root))).rejects.toThrow(RootRefused);
+    expect(await play(attempt(others), { ...asking(others), configuredRoots: () => [others] })).toBe(`${SECRET}made`);
+  });
+
   it.each([
     ["has files", () => file("the user's", "work/.agents/notes")],
     ["is empty", () => folder("work/.agents")],

@@ -31,6 +31,7 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly guarded?: readonly string[];
   readonly caller?: CallerView | undefined;
   readonly workRoots?: readonly string[] | undefined;
+  readonly configuredRoots?: (() => readonly string[]) | undefined;
   /** For programs that are not commands of a turn: the limits for commands do not apply. */
   readonly unlimited?: boolean;
   /** `tidyUp` will be called after the command's end. Until then, placeholders may stay for the next command. */
@@ -66,8 +67,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   const forget = tidiedUpAtExit(tidyUp);
   const launchConfined = (command: ConfinedCommand, wrapOptions: WrapOptions): Launch => {
-    const { policy, workspace, guarded = [], caller, workRoots, tidiedLater } = wrapOptions;
-    const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, serverEnv };
+    const { policy, workspace, guarded = [], caller, workRoots, configuredRoots, tidiedLater } = wrapOptions;
+    const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, configuredRoots, serverEnv };
     switch (probed.backend) {
       case "bubblewrap":
         return remembered(

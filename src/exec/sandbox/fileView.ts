@@ -3,6 +3,7 @@ import { foldersBetween, followLinks, isBelow, isInside, isThere, resolvedAsFarA
 import { RootRefused } from "../errors.js";
 import { SYSTEM_FOLDERS } from "../outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../policies.js";
+import { executedPart } from "./guardedNames.js";
 import { type CallerView, type HiddenPlace, isVisible, outermostHidden, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
 import { enforceableRoots, mayWrite, type WritableRoot, writableRoots } from "./policy.js";
 
@@ -22,8 +23,10 @@ export interface Confinement {
   readonly policy: SandboxPolicy;
   /** The real path of the thread's folder at the time the thread was opened. */
   readonly workspace: string;
-  /** Real paths of the folders that must contain the workspace, for a network caller. */
+  /** Real paths of the folders that must contain the workspace and all folders that the policy opens on request, for a network caller. */
   readonly workRoots?: readonly string[] | undefined;
+  /** Folders elsewhere that the configuration opens, as written there. */
+  readonly configuredRoots?: (() => readonly string[]) | undefined;
   /** The server's own environment determines `$TMPDIR`. */
   readonly serverEnv: Readonly<Record<string, string | undefined>>;
   /** What no command may even read. */
@@ -45,6 +48,10 @@ export interface FileView extends VisibleFiles {
 export function fileView(confinement: Confinement): FileView {
   const { guarded, ownPrograms } = confinement;
   const roots = rootsOf(confinement, [...systemFolders(), ...ownPrograms, ...guarded]);
+  for (const root of roots) {
+    const objection = objectionTo(root, confinement);
+    if (objection !== undefined) throw new RootRefused(`The command was not run: ${root.given} ${objection}.`);
+  }
   const enforceable = enforceableRoots(roots);
   checkWorkspace(confinement);
   const open = enforceable.filter((root) => isOpenable(root, confinement));
@@ -53,7 +60,8 @@ export function fileView(confinement: Confinement): FileView {
 
 /** Whether a file may be read for the thread, by its real path. Also works where no command could run. */
 export function mayReadFor(confinement: Confinement): (realPath: string) => boolean {
-  const files = visibleFiles(confinement, rootsOf(confinement, []));
+  const roots = rootsOf(confinement, []).filter((root) => objectionTo(root, confinement) === undefined);
+  const files = visibleFiles(confinement, roots);
   return (realPath) => isVisible(files, realPath);
 }
 
@@ -107,6 +115,22 @@ function checkWorkspace({ policy, workspace, workRoots, hidden }: Confinement): 
 
 function rootsOf({ policy, workspace, serverEnv, caller }: Confinement, kept: readonly string[]): WritableRoot[] {
   return writableRoots(policy, { workspace, env: serverEnv, kept, sharesTmp: caller === undefined });
+}
+
+/**
+ * Why a folder that a network caller requested cannot be opened to commands. A link on its path may have been changed since the request was
+ * checked; here the very folder is checked that is mounted.
+ */
+function objectionTo(
+  { given, root, temporary }: WritableRoot,
+  { policy, workspace, workRoots, configuredRoots }: Confinement,
+): string | undefined {
+  if (!workRoots || temporary || root === workspace || policy.type === "danger-full-access") return undefined;
+  if (configuredRoots?.().includes(given)) return undefined;
+  const around = workRoots.filter((folder) => isInside(root, folder)).sort((one, other) => other.length - one.length)[0];
+  if (around === undefined) return "is not in a folder that this caller may work in";
+  const special = executedPart(around, root);
+  return special === undefined ? undefined : `lies in ${special}, which decides what other programs run`;
 }
 
 function visibleFiles({ policy, workspace, hidden, caller }: Confinement, roots: readonly WritableRoot[]): VisibleFiles {

@@ -179,3 +179,13 @@ it("a caller's thread writes only where the caller may work, even if its folder 
   const files = filesOf({ reach: { folders: [workspace], workRoots: [path.join(home, "other")] } });
   expect(files.mayWrite(path.join(workspace, "x"))).toBe(false);
 });
+
+it("a caller's thread reads and writes nothing in a further folder of someone else, wherever its path led before", () => {
+  const further = path.dirname(make("further/notes"));
+  const file = path.join(further, "notes");
+  const reach = { folders: [workspace], workRoots: [workspace], foreign: [home] };
+  const policy: SandboxPolicy = { ...WORKSPACE_WRITE, writable_roots: [further] };
+  const [stranger, invited] = [filesOf({ policy, reach }), filesOf({ policy, reach: { ...reach, configuredRoots: () => [further] } })];
+  expect([stranger.mayRead(file), stranger.mayWrite(file)]).toEqual([false, false]);
+  expect([invited.mayRead(file), invited.mayWrite(file)]).toEqual([true, true]);
+});

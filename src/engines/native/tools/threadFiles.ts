@@ -135,6 +135,7 @@ export class ThreadFiles {
       policy,
       workspace: this.#turns.workspace,
       workRoots: this.#turns.running?.reach?.workRoots,
+      configuredRoots: this.#turns.running?.reach?.configuredRoots,
       serverEnv: env,
       hidden,
       ownPrograms,
