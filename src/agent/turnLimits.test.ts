@@ -110,6 +110,20 @@ describe("the working directory", () => {
     );
   });
 
+  it("reveals nothing about links outside the caller's folders, nor whether anything is there", () => {
+    const [chained, dangling, own] = ["chained", "dangling", "own"].map((name) => path.join(place, "allowed", name)) as [
+      string,
+      string,
+      string,
+    ];
+    symlinkSync(path.join(place, "other"), path.join(place, "foreign"));
+    symlinkSync(path.join(place, "foreign"), chained);
+    symlinkSync(path.join(place, "nothing"), dangling);
+    symlinkSync("chained", own);
+    const told = [chained, dangling, own].map((cwd) => / \(it leads to .*?\)/.exec(complaintAbout({ cwd }) ?? "")?.[0]);
+    expect(told).toEqual(["foreign", "nothing", "foreign"].map((name) => ` (it leads to ${place}/${name})`));
+  });
+
   it("is checked again each time: a folder may have become a link", () => {
     const cwd = path.join(place, "allowed/swapped");
     mkdirSync(cwd);

@@ -1,7 +1,8 @@
+import { readlinkSync } from "node:fs";
 import path from "node:path";
 import { SANDBOX_MODES, type SandboxMode, type SandboxPolicy } from "../exec/policies.js";
 import { executedPart } from "../exec/sandbox/guardedNames.js";
-import { isInside, resolveLinks } from "../platform/paths.js";
+import { foldersBetween, isInside, resolveLinks } from "../platform/paths.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import { AboveCeiling } from "./errors.js";
@@ -51,13 +52,38 @@ function checkMode({ type }: ThreadSettings["sandboxPolicy"], maxSandbox: Sandbo
 function checkFolder(what: string, folder: string, { roots }: Pick<Ceilings, "roots">): void {
   const real = resolveLinks(folder);
   if (real !== undefined && roots.some((root) => isInside(real, root))) return;
-  // A caller must not learn where links outside its own folders lead, such as those in `/proc`.
-  const isOwn = roots.some((root) => isInside(path.resolve(folder), root));
-  const elsewhere = real === undefined || real === folder || !isOwn ? "" : ` (it leads to ${real})`;
+  const place = placeBehindOwnLinks(folder, roots);
+  const elsewhere = place === folder ? "" : ` (it leads to ${place})`;
   throw new AboveCeiling(
     `${folder}${elsewhere} cannot be ${what}: this server allows only ${roots.join(", ")} and below. ` +
       "Choose one of these, or restart the server with --allow-root for another one.",
   );
+}
+
+const LONGEST_CHAIN = 40;
+
+/**
+ * Where the caller's own links lead. What lies outside its folders is not looked at: a caller must not learn where other links lead, such
+ * as those in `/proc`, or what exists.
+ */
+function placeBehindOwnLinks(folder: string, roots: readonly string[]): string {
+  let place = folder;
+  for (let hops = 0; hops < LONGEST_CHAIN; hops++) {
+    const at = path.resolve(place);
+    const root = roots.find((own) => isInside(at, own));
+    const link = root === undefined ? undefined : [...foldersBetween(root, at), at].map(linkAt).find((found) => found !== undefined);
+    if (!link) return place;
+    place = path.resolve(path.dirname(link.at), link.target, path.relative(link.at, at));
+  }
+  return place;
+}
+
+function linkAt(at: string): { readonly at: string; readonly target: string } | undefined {
+  try {
+    return { at, target: readlinkSync(at) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** The sandbox protects only a `.codex` directly in the folder it opens. */
