@@ -22,10 +22,12 @@ describe("a denial", () => {
   });
 });
 
-it("a closed question is distinguished from a refused one", () => {
-  expect([isDismissed({ kind: "denied", dismissed: true }), isDismissed({ kind: "denied" }), isDismissed({ kind: "abort" })]).toEqual([
-    true,
-    false,
-    false,
-  ]);
+it("a closed question, and one with an unreadable answer, are distinguished from a refused one", () => {
+  const decisions: readonly ApprovalDecision[] = [
+    { kind: "denied", dismissed: true },
+    { kind: "denied", failed: true },
+    { kind: "denied" },
+    { kind: "abort" },
+  ];
+  expect(decisions.map(isDismissed)).toEqual([true, true, false, false]);
 });

@@ -16,9 +16,9 @@ export function isDeniedByPerson({ by, failed, dismissed }: Denial): boolean {
   return !failed && !dismissed && PERSONS_CHANNELS.has(by);
 }
 
-/** The question was closed without an answer. That is not a refusal either. */
+/** The question was closed without an answer, or with none that can be used. That is not a refusal either. */
 export function isDismissed(decision: ApprovalDecision): boolean {
-  return decision.kind === "denied" && decision.dismissed === true;
+  return decision.kind === "denied" && (decision.dismissed === true || decision.failed === true);
 }
 
 /** What the model gets as the result of an action it may not perform. It must not mistake a missing answer for the user's decision. */

@@ -87,7 +87,7 @@ export class ApprovalRequests {
     try {
       const [method, params] = wordsFor(request, subject);
       const answer = await peer.request(method, params, { signal, withdrawWith: "notifications/cancelled" });
-      const decision = { ...readDecision(answer, subject.kind), by: "elicitation" } as const;
+      const decision = { ...readDecision(answer, subject), by: "elicitation" } as const;
       // A watcher answers for its principal, whichever session uses the thread.
       await agent.answer({ caller: withoutSession(caller), signal }, request.id, decision);
     } catch (error) {

@@ -189,7 +189,7 @@ function serverQuestions(turns: CurrentTurn, approvalPolicy: ApprovalPolicy): As
   };
 }
 
-/** The client's input is forwarded unchanged: the asking server validates it against its own schema. */
+/** The input fits the form as far as MCP describes forms; the asking server validates the rest against its own schema. */
 type McpContent = Extract<McpAnswer, { action: "accept" }>["content"];
 
 /** A thread's view of its MCP servers. */

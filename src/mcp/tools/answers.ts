@@ -21,7 +21,7 @@ export function takeAnswer(
   { agent, style }: { readonly agent: Pick<Agent, "decide" | "answeredByNobody">; readonly style: ResultStyle },
 ): "taken" | "unasked" | "left-open" {
   if (style !== "recorded" && isAnsweredByItself(answer, afterMs)) return agent.answeredByNobody(request) ? "left-open" : "unasked";
-  agent.decide(request.id, { ...readDecision(answer, request.subject.kind, style), by: "elicitation" });
+  agent.decide(request.id, { ...readDecision(answer, request.subject, style), by: "elicitation" });
   return "taken";
 }
 

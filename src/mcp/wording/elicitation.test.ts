@@ -211,6 +211,15 @@ const APPROVED = { kind: "approved" };
 const DENIED = { kind: "denied" };
 const ABORT = { kind: "abort" };
 const NOBODY = { kind: "denied", dismissed: true, reason: "nobody answered" };
+const FORM = {
+  kind: "form",
+  requestedSchema: { properties: { a: { type: "integer", maximum: 9 }, note: { type: "string" } }, required: ["a"] },
+} as const;
+const misfit = (complaint: string) => ({
+  kind: "denied",
+  reason: `the client's answer does not fit the form: ${complaint}`,
+  failed: true,
+});
 const UNREADABLE = { kind: "denied", reason: "the client's answer could not be read", failed: true };
 
 describe("an answer", () => {
@@ -294,7 +303,7 @@ describe("an answer", () => {
     [{ action: "perhaps" }, UNREADABLE],
     [{ action: 1 }, UNREADABLE],
   ] as const)("%j is %j", ([answer, decision]) => {
-    expect(readDecision(answer, "command")).toEqual(decision);
+    expect(readDecision(answer, { kind: "command" })).toEqual(decision);
   });
 
   it.for([
@@ -302,14 +311,26 @@ describe("an answer", () => {
       { action: "accept", content: { a: 1 } },
       { kind: "answered", content: { a: 1 } },
     ],
-    [{ action: "accept" }, { kind: "answered", content: {} }],
+    [{ action: "accept" }, misfit("`a` is missing: it takes a whole number of at most 9.")],
     [{ action: "decline" }, DENIED],
     [{ action: "cancel" }, NOBODY],
     [{ decision: "approved" }, UNREADABLE],
     [null, UNREADABLE],
+    [
+      { action: "accept", content: { a: "1", note: null, other: [1] } },
+      { kind: "answered", content: { a: 1, other: [1] } },
+    ],
+    [{ action: "accept", content: { a: 10 } }, misfit("`a` takes a whole number of at most 9.")],
+    [{ action: "accept", content: { note: "n" } }, misfit("`a` is missing: it takes a whole number of at most 9.")],
   ] as const)("to a form: %j is %j", ([answer, decision]) => {
-    expect(readDecision(answer, "form")).toEqual(decision);
+    expect(readDecision(answer, FORM)).toEqual(decision);
   });
+});
+
+it("consent without content fills in a form with its defaults; as recorded, the content of a form is passed on unread", () => {
+  const usual = { kind: "form", requestedSchema: { properties: { a: { type: "integer", default: 2 } } } } as const;
+  expect(readDecision({ action: "accept" }, usual)).toEqual({ kind: "answered", content: { a: 2 } });
+  expect(readDecision({ action: "accept", content: { a: "x" } }, usual, "recorded")).toEqual({ kind: "answered", content: { a: "x" } });
 });
 
 const UNREAD = [
@@ -325,7 +346,10 @@ const UNREAD = [
 it.for([{ action: "cancel" }, ...UNREAD, null, "approved"])(
   "as recorded, a question that %j answers is refused like any other",
   (answer) => {
-    expect([readDecision(answer, "command", "recorded"), readDecision(answer, "patch", "recorded")]).toEqual([DENIED, DENIED]);
+    expect([readDecision(answer, { kind: "command" }, "recorded"), readDecision(answer, { kind: "patch" }, "recorded")]).toEqual([
+      DENIED,
+      DENIED,
+    ]);
   },
 );
 

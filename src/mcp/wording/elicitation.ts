@@ -1,4 +1,4 @@
-import { fieldLines } from "../../approvals/forms.js";
+import { contentOfClient, fieldLines } from "../../approvals/forms.js";
 import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { type Fields, isFields } from "../../lib/fields.js";
@@ -223,13 +223,15 @@ export function isAnsweredByItself(answer: unknown, afterMs: number): boolean {
  * none; then the action alone. An unreadable answer becomes a denial that says so; in the recorded style, an ordinary denial. Closing a
  * question without an answer ends no turn: clients do it by themselves, and all work of the turn would be lost.
  */
-export function readDecision(answer: unknown, kind: ApprovalSubject["kind"], style: ResultStyle = "extended"): ApprovalDecision {
-  if (kind === "form") return readForm(answer);
+export function readDecision(answer: unknown, subject: AnsweredSubject, style: ResultStyle = "extended"): ApprovalDecision {
+  if (subject.kind === "form") return readForm(answer, style === "recorded" ? {} : subject.requestedSchema);
   const decision = readAnswer(answer, style);
   if (decision.kind !== "denied" || !(decision.dismissed || decision.failed)) return decision;
   if (style === "recorded") return { kind: "denied" };
   return decision.dismissed ? NOBODY_ANSWERED : decision;
 }
+
+type AnsweredSubject = { readonly kind: "form"; readonly requestedSchema: Fields } | { readonly kind: "command" | "patch" };
 
 const NOBODY_ANSWERED: ApprovalDecision = { kind: "denied", dismissed: true, reason: "nobody answered" };
 
@@ -254,10 +256,14 @@ function isMisspelt(decision: unknown): boolean {
 /** The decisions that Codex knows, and `accept`, which SDK clients send in place of `approved`. */
 const RECORDED_WORDS = new Set(["approved", "approved_for_session", "denied", "abort", "accept"]);
 
-/** Only MCP's own answer format is accepted: the question is from another server. */
-function readForm(answer: unknown): ApprovalDecision {
+/** Only MCP's own answer format is accepted: the question is from another server. Nobody would correct content that does not fit its form. */
+function readForm(answer: unknown, schema: Fields): ApprovalDecision {
   const { action, content } = isFields(answer) ? answer : {};
-  if (action === "accept") return { kind: "answered", content: isFields(content) ? content : {} };
+  if (action === "accept") {
+    const form = contentOfClient(isFields(content) ? content : {}, schema);
+    if ("content" in form) return { kind: "answered", content: form.content };
+    return { kind: "denied", reason: `the client's answer does not fit the form: ${form.complaint}`, failed: true };
+  }
   if (action === "cancel") return NOBODY_ANSWERED;
   return action === "decline" ? { kind: "denied" } : unreadable();
 }
