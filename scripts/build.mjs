@@ -28,7 +28,14 @@ const FILES = [
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
   {
     file: "agent.js",
-    sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts", "src/engines/native/tools/images.ts", ...FIRST_TOOLS],
+    // The last one is used by a tool and by the API, which have files of their own.
+    sources: [
+      "src/server/openAgent.ts",
+      "src/mcp/sessions/callTurn.ts",
+      "src/engines/native/tools/images.ts",
+      ...FIRST_TOOLS,
+      "src/approvals/plainAnswers.ts",
+    ],
     after: "usable-codex.js",
   },
   // The code that starts programs, and parts of turns that most turns do not need.

@@ -58,6 +58,20 @@ export class InvalidArguments extends AppError {
   readonly code = "invalid_arguments";
 }
 
+/** What was given does not answer this question, which stays open. `advice` says how to answer it. */
+export class InvalidAnswer extends InvalidArguments {
+  readonly #advice: string;
+
+  constructor(complaint: string, advice: string) {
+    super(complaint);
+    this.#advice = advice;
+  }
+
+  override get advice(): string {
+    return this.#advice;
+  }
+}
+
 /** The requested settings are invalid. The message comes from the configuration. */
 export class SettingsInvalid extends AppError {
   readonly code = "settings_invalid";

@@ -40,6 +40,11 @@ const TOOLS = {
     const requestedSchema = { type: "object", properties: { colour: { type: "string" } } };
     return { content: [], structuredContent: await server.elicitInput({ message: "Which colour?", requestedSchema }) };
   },
+  /** Asks with the form that it is given. */
+  fill: async ({ properties, required }) => {
+    const requestedSchema = { type: "object", properties, ...(required && { required }) };
+    return { content: [], structuredContent: await server.elicitInput({ message: "Which?", requestedSchema }, PATIENTLY) };
+  },
   release: async () => {
     const properties = {
       version: { type: "string", title: "Version", description: "As in the changelog.", default: "4.2.0" },

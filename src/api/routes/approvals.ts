@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { Agent, Ask } from "../../agent/agent.js";
-import { InvalidArguments } from "../../agent/errors.js";
-import { contentOfFields, contentOfText } from "../../approvals/forms.js";
+import { InvalidAnswer } from "../../agent/errors.js";
 import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js";
+import { readPlainAnswer } from "../../approvals/plainAnswers.js";
 import { type ApiParts, type ApiRequest, askOf } from "../base/apiParts.js";
 import { AnsweredBefore, ApiProblem } from "../base/problems.js";
 import { Settlement } from "../schemas/common.js";
@@ -100,30 +100,11 @@ function notFound(id: string): ApiProblem {
   );
 }
 
-/** Throws `InvalidArguments` when the body does not answer this question. */
-function decisionOf({ subject }: ApprovalRequest, { decision, reason, content, text }: z.infer<typeof AnswerBody>): ApprovalDecision {
-  switch (decision) {
-    case "approve":
-    case "approve-for-session":
-      if (subject.kind === "form")
-        throw new InvalidArguments("This question asks for input: send `decision` answer with `content` or `text`, or deny.");
-      return { kind: decision === "approve" ? "approved" : "approvedForSession" };
-    case "deny":
-      return { kind: "denied", ...(reason?.trim() && { reason: reason.trim() }) };
-    case "abort":
-      return { kind: "abort" };
-    case "answer":
-      if (subject.kind !== "form")
-        throw new InvalidArguments("This question asks for a decision: send `decision` approve, approve-for-session, deny or abort.");
-      return { kind: "answered", content: filledIn(subject.requestedSchema, { content, text }) };
-  }
-}
+const FIELDS = { input: "`decision` answer with `content` or `text`", steering: "`POST /threads/{threadId}/steer`" };
 
-function filledIn(
-  schema: Readonly<Record<string, unknown>>,
-  { content, text = "" }: Pick<z.infer<typeof AnswerBody>, "content" | "text">,
-): Readonly<Record<string, unknown>> {
-  const form = content === undefined ? contentOfText(text, schema) : contentOfFields(content, schema);
-  if ("content" in form) return form.content;
-  throw new InvalidArguments(`${form.complaint} Give the fields as \`content\`: {} for a question without fields.`);
+/** Throws `InvalidAnswer` when the body does not answer this question. */
+function decisionOf({ subject }: ApprovalRequest, { decision, reason, content, text }: z.infer<typeof AnswerBody>): ApprovalDecision {
+  const read = readPlainAnswer(subject, { decision, reason, content, text }, FIELDS);
+  if ("decision" in read) return read.decision;
+  throw new InvalidAnswer(read.complaint, read.advice);
 }

@@ -231,6 +231,9 @@ export const AnswerBody = z
       .string()
       .max(100_000)
       .optional()
-      .openapi({ description: "With `answer`: the text of a single field, or several fields as a JSON object." }),
+      .openapi({
+        description:
+          "With `answer`: the text of a single field, or several fields as a JSON object. With `deny`: the reason, if there is no `reason`.",
+      }),
   })
   .openapi("Answer");

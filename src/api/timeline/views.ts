@@ -2,6 +2,7 @@ import type { Agent, Ask } from "../../agent/agent.js";
 import type { FeedEntry } from "../../agent/feed.js";
 import { tokenCounts } from "../../agent/receipt.js";
 import type { ThreadActivity } from "../../agent/threadActivity.js";
+import { contentOfConsent } from "../../approvals/forms.js";
 import type { ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import { assertNever } from "../../lib/assertNever.js";
 import { oneLine } from "../../lib/oneLine.js";
@@ -145,10 +146,15 @@ export function approvalView(agent: Agent, ask: Pick<Ask, "caller">, request: Ap
     deadline: new Date(deadline).toISOString(),
     staysInSandbox: subject.staysInSandbox,
     needsPerson: subject.needsPerson,
-    decisions: subject.kind === "form" ? ["answer", "deny", "abort"] : ["approve", "approve-for-session", "deny", "abort"],
+    decisions: decisionsOn(subject),
     ...subjectView(subject),
     settlement: null,
   };
+}
+
+function decisionsOn(subject: ApprovalSubject): Approval["decisions"] {
+  if (subject.kind !== "form") return ["approve", "approve-for-session", "deny", "abort"];
+  return ["answer", ...("content" in contentOfConsent(subject.requestedSchema) ? (["approve"] as const) : []), "deny", "abort"];
 }
 
 function subjectView(subject: ApprovalSubject): Pick<Approval, "command" | "patch" | "form"> {

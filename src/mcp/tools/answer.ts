@@ -1,7 +1,7 @@
 import type { Agent, Ask } from "../../agent/agent.js";
-import { InvalidArguments, QuestionSettled } from "../../agent/errors.js";
-import { contentOfConsent, contentOfText, fieldLines } from "../../approvals/forms.js";
+import { InvalidAnswer, QuestionSettled } from "../../agent/errors.js";
 import type { ApprovalDecision, ApprovalRequest } from "../../approvals/model.js";
+import { type PlainAnswer, readPlainAnswer } from "../../approvals/plainAnswers.js";
 import { questionLine } from "../wording/activity.js";
 import { answer } from "../wording/callResult.js";
 import { wayText } from "../wording/turnReport.js";
@@ -54,12 +54,6 @@ const WORDS: Readonly<Record<ApprovalDecision["kind"], string>> = {
   abort: "aborted",
 };
 
-interface Given {
-  readonly decision: "approve" | "approve-for-session" | "deny" | "abort" | undefined;
-  readonly reason: string | undefined;
-  readonly text: string | undefined;
-}
-
 interface Settlement {
   readonly request: ApprovalRequest;
   readonly decision: ApprovalDecision;
@@ -88,43 +82,12 @@ function openLine(request: ApprovalRequest): string {
   return `${request.id} (thread ${request.threadId}): ${questionLine(request)}`;
 }
 
-/** Throws `InvalidArguments` if the arguments do not answer this question. */
-function decisionOf({ subject }: ApprovalRequest, { decision, reason, text }: Given): ApprovalDecision {
-  const said = text?.trim() ? text : undefined;
-  switch (decision) {
-    case "deny":
-      return { kind: "denied", ...deniedFor(reason?.trim() || said?.trim()) };
-    case "abort":
-      return { kind: "abort" };
-    case "approve":
-    case "approve-for-session":
-    case undefined:
-      return subject.kind === "form" ? filledIn(subject.requestedSchema, { decision, said }) : consentTo(decision, said);
-  }
-}
+const ARGUMENTS = { input: "`text`", steering: "codex-steer" };
 
-function deniedFor(reason: string | undefined): { readonly reason?: string } {
-  return reason ? { reason } : {};
-}
-
-type Consent = "approve" | "approve-for-session" | undefined;
-
-function consentTo(decision: Consent, said: string | undefined): ApprovalDecision {
-  if (decision === undefined) throw new InvalidArguments("Give `decision`: approve, approve-for-session, deny or abort.");
-  if (said !== undefined)
-    throw new InvalidArguments("This question takes no `text`. Answer without it; codex-steer tells the running turn more.");
-  return { kind: decision === "approve" ? "approved" : "approvedForSession" };
-}
-
-function filledIn(
-  schema: Readonly<Record<string, unknown>>,
-  { decision, said }: { readonly decision: Consent; readonly said: string | undefined },
-): ApprovalDecision {
-  const form = said === undefined ? contentOfConsent(schema) : contentOfText(said, schema);
-  if ("content" in form && (said !== undefined || decision === "approve")) return { kind: "answered", content: form.content };
-  const fields = fieldLines(schema);
-  const decisions = "content" in contentOfConsent(schema) ? "approve, deny or abort" : "deny or abort";
-  const how = fields.length === 0 ? `Give \`decision\`: ${decisions}.` : `Give \`text\`, or \`decision\` ${decisions}. The fields are:`;
-  const first = "complaint" in form ? `${form.complaint} ${how}` : how;
-  throw new InvalidArguments([first, ...fields].join("\n"));
+/** Throws `InvalidAnswer` if the arguments do not answer this question. */
+function decisionOf({ subject }: ApprovalRequest, given: PlainAnswer): ApprovalDecision {
+  const read = readPlainAnswer(subject, given, ARGUMENTS);
+  if ("decision" in read) return read.decision;
+  const { complaint, advice, fields } = read;
+  throw new InvalidAnswer(complaint, fields.length === 0 ? advice : [`${advice} The fields are:`, ...fields].join("\n"));
 }
