@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fieldsOf, formContent } from "./formSchema.js";
+import { countComplaint, fieldsOf, formContent } from "./formSchema.js";
 
 const SCHEMA = {
   type: "object",
@@ -33,8 +33,8 @@ it("reads the fields of a form with their choices, limits and default values", (
     choices.map(({ value, title }) => `${value} ${title}`),
   ]);
   expect(fields).toEqual([
-    ["version", "text", "text", "4.2.0", { maxLength: 20 }, true, []],
-    ["when", "text", "datetime-local", "", {}, false, []],
+    ["version", "text", "text", "4.2.0", { pattern: "[\\s\\S]{0,20}" }, true, []],
+    ["when", "text", "datetime-local", "", { max: "9999-12-31T00:00" }, false, []],
     ["channel", "choice", "text", "beta", {}, false, ["stable Stable", "beta Beta"]],
     ["licence", "choice", "text", "", {}, false, ["mit MIT", "apache Apache 2"]],
     ["places", "choices", "text", ["npm"], {}, false, ["npm npm", "jsr jsr"]],
@@ -78,4 +78,42 @@ it("shows a default time in the input's format, and sends an invalid date unchan
   const data = new FormData();
   data.append("field-when", "20266-01-01T10:00");
   expect(formContent({ properties: { when } }, data)).toEqual({ when: "20266-01-01T10:00" });
+});
+
+/** The rule of the only field, and which texts its pattern takes. Browsers compile patterns in this way. */
+function ruleAndPattern(property: object, texts: readonly string[]): readonly unknown[] {
+  const [field] = fieldsOf({ properties: { f: property } });
+  const pattern = new RegExp(`^(?:${field?.limits.pattern ?? ""})$`, "v");
+  return [field?.rule, texts.filter((text) => pattern.test(text))];
+}
+
+it("counts the characters of a text as the server does, and takes the same addresses", () => {
+  const texts = ["a", "👍👍", "a\nb", "abcd"];
+  expect(ruleAndPattern({ type: "string", minLength: 2, maxLength: 3 }, texts)).toEqual(["2 to 3 characters.", ["👍👍", "a\nb"]]);
+  expect(ruleAndPattern({ type: "string", minLength: 4 }, texts)).toEqual(["At least 4 characters.", ["abcd"]]);
+  const addresses = ["https://a.de/b?c=[d]#e", "https://a.de/{b}", "https://ä.de", "https://a.de/b c", "https://a.de/`"];
+  expect(ruleAndPattern({ type: "string", format: "uri" }, addresses)).toEqual(["", ["https://a.de/b?c=[d]#e"]]);
+});
+
+it("limits that an input would misunderstand are adapted: a browser counts whole numbers from the minimum or the initial value", () => {
+  const limits = (property: object) => fieldsOf({ properties: { f: property } }).map((field) => [field.limits, field.given, field.rule]);
+  expect(limits({ type: "integer", minimum: 0.5, maximum: 8.5, default: 2.5 })).toEqual([[{ step: 1, min: 1, max: 8 }, "", "0.5 to 8.5."]]);
+  expect(limits({ type: "number", maximum: 8.5, default: 2.5 })).toEqual([[{ step: "any", max: 8.5 }, "2.5", "At most 8.5."]]);
+  expect(limits({ type: "string", format: "date", minLength: 3 })).toEqual([[{ max: "9999-12-31" }, "", "At least 3 characters."]]);
+  expect(limits({ type: "array", minItems: 3 })).toEqual([[{}, "", ""]]);
+});
+
+it("a default that is none of the choices selects none", () => {
+  expect(fieldsOf({ properties: { f: { type: "string", enum: ["a", "b"], default: "c" } } }).map(({ given }) => given)).toEqual([""]);
+});
+
+it("counts choices; an optional field without any is left out", () => {
+  const field = (more: object, required: readonly string[] = []) =>
+    fieldsOf({ properties: { f: { type: "array", items: { enum: ["a", "b", "c"] }, ...more } }, required })[0];
+  const complaints = (of: ReturnType<typeof field>) => (of ? [0, 1, 2, 3].map((chosen) => countComplaint(of, chosen)) : []);
+  const rule = "Choose 2.";
+  expect(complaints(field({ minItems: 2, maxItems: 2 }))).toEqual(["", rule, "", rule]);
+  expect(complaints(field({ minItems: 1 }, ["f"]))).toEqual(["Choose at least 1.", "", "", ""]);
+  expect(complaints(field({ maxItems: 1 }))).toEqual(["", "", "Choose at most 1.", "Choose at most 1."]);
+  expect(complaints(field({}, ["f"]))).toEqual(["", "", "", ""]);
 });

@@ -11,6 +11,15 @@ export interface Field {
   /** The initial value; for a field with several choices, the chosen values. */
   readonly given: string | boolean | readonly string[];
   readonly limits: Limits;
+  /** The limits as a sentence; empty if there are none. */
+  readonly rule: string;
+  /** Of a field with several choices: how many may be chosen. */
+  readonly count: Range;
+}
+
+interface Range {
+  readonly least?: number | undefined;
+  readonly most?: number | undefined;
 }
 
 export interface Choice {
@@ -18,13 +27,13 @@ export interface Choice {
   readonly title: string;
 }
 
-/** Limits, named like the attributes of an input. */
+/** Limits, named like the attributes of an input. They refuse nothing that the server accepts. */
 export interface Limits {
   readonly min?: number;
-  readonly max?: number;
+  readonly max?: number | string;
   readonly step?: number | "any";
-  readonly minLength?: number;
-  readonly maxLength?: number;
+  /** Unlike `maxLength`, it counts characters as JSON Schema does, and does not cut a text that is pasted. */
+  readonly pattern?: string;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -43,16 +52,21 @@ export function fieldsOf(schema: Fields): readonly Field[] {
     const { type, title, description, format } = property;
     const isList = type === "array";
     const choices = choicesOf(isList && isFields(property["items"]) ? property["items"] : property);
+    const inputType = type === "string" ? (INPUT_TYPES[textOr(format, "")] ?? "text") : "text";
+    const kind = isList && choices.length > 0 ? "choices" : choices.length > 0 ? "choice" : kindOf(type);
+    const range = kind === "text" && type !== "string" ? {} : rangeOf(property);
     return {
       name,
-      kind: isList && choices.length > 0 ? "choices" : choices.length > 0 ? "choice" : kindOf(type),
+      kind,
       label: textOr(title, name),
       hint: textOr(description, ""),
       choices,
       isRequired: required.includes(name),
-      inputType: INPUT_TYPES[textOr(format, "")] ?? "text",
-      given: textOr(format, "") === "date-time" ? localTime(property["default"]) : givenIn(property["default"]),
-      limits: limitsOf(property),
+      inputType,
+      given: inputType === "datetime-local" ? localTime(property["default"]) : givenIn(property["default"], { type, choices }),
+      limits: kind === "number" ? numberLimits(type, range) : kind === "text" ? textLimits(inputType, range) : {},
+      rule: kind === "choice" || type === "boolean" ? "" : ruleOf(kind, range),
+      count: kind === "choices" ? range : {},
     };
   });
 }
@@ -104,24 +118,67 @@ function universalTime(local: string): string {
   return Number.isNaN(time.getTime()) ? local : time.toISOString();
 }
 
-function givenIn(value: unknown): Field["given"] {
-  if (typeof value === "boolean" || typeof value === "string") return value;
-  if (typeof value === "number") return String(value);
+/** A default that is none of the choices would make the browser select the first one. */
+function givenIn(value: unknown, { type, choices }: { readonly type: unknown; readonly choices: readonly Choice[] }): Field["given"] {
+  if (typeof value === "string") return choices.length === 0 || choices.some((choice) => choice.value === value) ? value : "";
+  if (typeof value === "boolean") return value;
+  // Browsers count steps from the initial value.
+  if (typeof value === "number") return type === "integer" && !Number.isInteger(value) ? "" : String(value);
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : "";
 }
 
-function limitsOf({ type, minimum, maximum, minLength, maxLength }: Fields): Limits {
-  if (type === "number" || type === "integer")
-    return {
-      step: type === "integer" ? 1 : "any",
-      ...(typeof minimum === "number" && { min: minimum }),
-      ...(typeof maximum === "number" && { max: maximum }),
-    };
-  return { ...(typeof minLength === "number" && { minLength }), ...(typeof maxLength === "number" && { maxLength }) };
+function rangeOf({ type, ...property }: Fields): Range {
+  const [least, most] = { string: ["minLength", "maxLength"], array: ["minItems", "maxItems"] }[String(type)] ?? ["minimum", "maximum"];
+  return { least: numberOr(property[least ?? ""], undefined), most: numberOr(property[most ?? ""], undefined) };
+}
+
+/** Browsers count steps from the minimum: that of a whole number must be whole. */
+function numberLimits(type: unknown, { least, most }: Range): Limits {
+  const [up, down] = type === "integer" ? [Math.ceil, Math.floor] : [Number, Number];
+  return {
+    step: type === "integer" ? 1 : "any",
+    ...(least !== undefined && { min: up(least) }),
+    ...(most !== undefined && { max: down(most) }),
+  };
+}
+
+/** Browsers accept years with more than four digits. */
+const LAST_DATES: Partial<Readonly<Record<Field["inputType"], string>>> = { date: "9999-12-31", "datetime-local": "9999-12-31T00:00" };
+/** RFC 3986, in the syntax of `pattern`. Browsers also accept addresses with other characters. */
+const URI_CHARACTER = "[!#-;=?-\\[\\]_a-z~]";
+
+function textLimits(inputType: Field["inputType"], { least, most }: Range): Limits {
+  const last = LAST_DATES[inputType];
+  if (last !== undefined) return { max: last };
+  if (inputType !== "url" && least === undefined && most === undefined) return {};
+  const [from, to] = [Math.max(0, Math.ceil(least ?? 0)), most === undefined ? "" : Math.max(0, Math.floor(most))];
+  return { pattern: `${inputType === "url" ? URI_CHARACTER : "[\\s\\S]"}{${from},${to}}` };
+}
+
+function ruleOf(kind: Field["kind"], { least, most }: Range): string {
+  const [before, after] = kind === "choices" ? ["Choose ", ""] : ["", kind === "text" ? " characters" : ""];
+  const words =
+    least !== undefined && most !== undefined
+      ? `${least === most ? least : `${least} to ${most}`}${after}`
+      : least !== undefined
+        ? `${before ? "at" : "At"} least ${least}${after}`
+        : most !== undefined
+          ? `${before ? "at" : "At"} most ${most}${after}`
+          : undefined;
+  return words === undefined ? "" : `${before}${words}.`;
+}
+
+/** Why so many choices are wrong; empty if they are not. An optional field without a choice is left out. */
+export function countComplaint({ count: { least = 0, most = Number.POSITIVE_INFINITY }, isRequired, rule }: Field, chosen: number): string {
+  return (chosen === 0 && !isRequired) || (chosen >= least && chosen <= most) ? "" : rule;
 }
 
 function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function numberOr<T>(value: unknown, otherwise: T): number | T {
+  return typeof value === "number" ? value : otherwise;
 }
 
 function textOr(value: unknown, otherwise: string): string {

@@ -95,9 +95,16 @@ export function Denial({ onDeny, onStop, onCancel }: DenialProps) {
   );
 }
 
+interface FormAnswerProps {
+  readonly approval: Approval;
+  readonly mayAnswer: boolean;
+  readonly onAnswer: (answer: Answer) => void;
+}
+
 /** The form of an MCP server. */
-export function FormAnswer({ approval: { form }, onAnswer }: { readonly approval: Approval; readonly onAnswer: (answer: Answer) => void }) {
+export function FormAnswer({ approval: { form }, mayAnswer, onAnswer }: FormAnswerProps) {
   if (!form) return null;
+  if (!mayAnswer) return <p className="message">{visibleText(form.message)}</p>;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     onAnswer({ decision: "answer", content: formContent(form.schema, new FormData(event.currentTarget)) });

@@ -33,7 +33,9 @@ export function ApprovalCard({ approval, isSteady = () => true, isInThread = fal
   const give = (body: Answer) => !answer.isPending && (body.decision === "deny" || isSteady()) && answer.mutate(body);
   const onKey = (event: KeyboardEvent) => {
     if (!mayCall || event.target !== card.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "a" && decisions.includes("approve")) give({ decision: "approve" });
+    // What was filled in counts, not the defaults.
+    if (event.key === "a" && approval.form) card.current.querySelector("form")?.requestSubmit();
+    else if (event.key === "a" && decisions.includes("approve")) give({ decision: "approve" });
     else if (event.key === "s" && decisions.includes("approve-for-session")) give({ decision: "approve-for-session" });
     else if (event.key === "d") setDenying(true);
     else return;
@@ -56,23 +58,16 @@ export function ApprovalCard({ approval, isSteady = () => true, isInThread = fal
       </header>
       <Where approval={approval} isInThread={isInThread} />
       {reason !== null && <p className="reason">{visibleText(reason)}</p>}
-      {approval.form ? (
-        <FormAnswer approval={approval} onAnswer={give} />
-      ) : (
-        <>
-          <Subject approval={approval} />
-          {mayCall ? (
-            <Buttons
-              approval={approval}
-              isBusy={answer.isPending}
-              isDenying={isDenying}
-              onAnswer={give}
-              onDeny={() => setDenying(!isDenying)}
-            />
-          ) : (
-            <p className="quiet">Your login may only watch: somebody else has to answer.</p>
-          )}
-        </>
+      {approval.form ? <FormAnswer approval={approval} mayAnswer={mayCall} onAnswer={give} /> : <Subject approval={approval} />}
+      {!mayCall && <p className="quiet">Your login may only watch: somebody else has to answer.</p>}
+      {mayCall && !approval.form && (
+        <Buttons
+          approval={approval}
+          isBusy={answer.isPending}
+          isDenying={isDenying}
+          onAnswer={give}
+          onDeny={() => setDenying(!isDenying)}
+        />
       )}
       {isDenying && (
         <Denial
@@ -84,7 +79,7 @@ export function ApprovalCard({ approval, isSteady = () => true, isInThread = fal
           }}
         />
       )}
-      <Trouble error={answer.error} />
+      <Trouble error={withoutAdvice(answer.error)} />
     </article>
   );
 }
@@ -102,6 +97,12 @@ function useAnswer(id: string) {
       else if (error instanceof ApiFailure && error.status === 404) void queries.invalidateQueries({ queryKey: [APPROVALS] });
     },
   });
+}
+
+/** The advice is for callers of the API: it names their fields. */
+function withoutAdvice(error: unknown): unknown {
+  if (!(error instanceof ApiFailure) || !error.problem) return error;
+  return new ApiFailure(error.status, error.code, error.problem.detail, error.problem);
 }
 
 function titleOf({ kind, patch, form }: Approval): string {

@@ -1,5 +1,5 @@
-import { type ReactNode, useId } from "react";
-import { type Field, type Fields, fieldsOf } from "../lib/formSchema.js";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { countComplaint, type Field, type Fields, fieldsOf } from "../lib/formSchema.js";
 import { visibleText } from "../lib/visibleText.js";
 
 /** The fields of a form of an MCP server. */
@@ -14,7 +14,7 @@ export function FormFields({ schema }: { readonly schema: Fields }) {
 }
 
 function One({ field }: { readonly field: Field }) {
-  const { kind, label, hint, isRequired } = field;
+  const { kind, label, isRequired } = field;
   const id = useId();
   const isChecked = kind === "boolean";
   const input = inputOf(field, id);
@@ -26,21 +26,38 @@ function One({ field }: { readonly field: Field }) {
         {isRequired && !isChecked && <span className="quiet"> (needed)</span>}
       </label>
       {!isChecked && input}
-      {hint && (
-        <p id={`${id}-hint`} className="quiet">
-          {visibleText(hint)}
-        </p>
-      )}
+      <Hints field={field} id={id} />
     </div>
   );
 }
 
-function inputOf({ name, kind, hint, choices, isRequired, inputType, given, limits }: Field, id: string): ReactNode {
-  const common = { id, name: `field-${name}`, ...(hint && { "aria-describedby": `${id}-hint` }) };
+/** What the server says about the field, and what it takes. */
+function Hints({ field: { hint, rule }, id }: { readonly field: Field; readonly id: string }) {
+  if (hint === "" && rule === "") return null;
+  return (
+    <div id={`${id}-hints`} className="quiet">
+      {hint && <p>{visibleText(hint)}</p>}
+      {rule && <p>{rule}</p>}
+    </div>
+  );
+}
+
+function inputOf({ name, kind, hint, rule, choices, isRequired, inputType, given, limits }: Field, id: string): ReactNode {
+  const common = { id, name: `field-${name}`, ...((hint || rule) && { "aria-describedby": `${id}-hints` }) };
   if (kind === "boolean") return <input {...common} type="checkbox" defaultChecked={given === true} />;
   const text = typeof given === "string" ? given : "";
   if (kind !== "choice")
-    return <input {...common} type={kind === "number" ? "number" : inputType} defaultValue={text} required={isRequired} {...limits} />;
+    return (
+      <input
+        {...common}
+        type={kind === "number" ? "number" : inputType}
+        defaultValue={text}
+        required={isRequired}
+        {...limits}
+        // Browsers show it when the pattern does not match.
+        {...(limits.pattern && rule && { title: rule })}
+      />
+    );
   return (
     <select {...common} defaultValue={text} required={isRequired}>
       {!(isRequired && text !== "") && <option value="" />}
@@ -54,9 +71,18 @@ function inputOf({ name, kind, hint, choices, isRequired, inputType, given, limi
 }
 
 /** A field in which the user may select several choices. */
-function Several({ field: { name, label, hint, choices, given } }: { readonly field: Field }) {
+function Several({ field }: { readonly field: Field }) {
+  const { name, label, hint, rule, choices, given } = field;
+  const id = useId();
+  const fieldset = useRef<HTMLFieldSetElement>(null);
+  // HTML has no limit for the number of checked boxes.
+  const check = () => {
+    const boxes = [...(fieldset.current?.querySelectorAll("input") ?? [])];
+    boxes[0]?.setCustomValidity(countComplaint(field, boxes.filter(({ checked }) => checked).length));
+  };
+  useEffect(check);
   return (
-    <fieldset className="field">
+    <fieldset ref={fieldset} className="field" onChange={check} {...((hint || rule) && { "aria-describedby": `${id}-hints` })}>
       <legend>{visibleText(label)}</legend>
       {choices.map(({ value, title }) => (
         <label key={value} className="choice">
@@ -64,7 +90,7 @@ function Several({ field: { name, label, hint, choices, given } }: { readonly fi
           {visibleText(title)}
         </label>
       ))}
-      {hint && <p className="quiet">{visibleText(hint)}</p>}
+      <Hints field={field} id={id} />
     </fieldset>
   );
 }
