@@ -215,9 +215,10 @@ export class Agent {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
     const settings = change && (await access.using(threadId, ask, () => this.#changed(ask, threadId, change)));
-    const input = await access.using(threadId, ask, () => this.#inputOf(ask, said, async () => settings ?? threads.settingsOf(threadId)));
+    const current = async () => settings ?? this.#keptSettings(ask, threadId);
+    const input = await access.using(threadId, ask, () => this.#inputOf(ask, said, current));
     const isSteering = input.images === undefined && threads.runningTurns(threadId).length > 0;
-    if (isSteering && (!settings || isDeepStrictEqual(settings, await threads.settingsOf(threadId)))) {
+    if (isSteering && (!settings || isDeepStrictEqual(settings, await this.#keptSettings(ask, threadId)))) {
       try {
         await this.steer(ask, threadId, input.text);
         return undefined;
@@ -239,7 +240,7 @@ export class Agent {
     const { threads, attendance, access } = this.#parts;
     // Watching is allowed per principal, whichever session holds the thread.
     if (!(await access.isVisibleTo(threadId, withoutSession(ask.caller)))) throw new ThreadNotFound(threadId);
-    if (!threads.find(threadId)) await threads.history(threadId);
+    await threads.checkKnown(threadId);
     return followThread({ threads, attendance, feed: this.feed }, { ...ask, threadId, since });
   }
 
@@ -294,7 +295,7 @@ export class Agent {
   async settingsOf(ask: Ask, threadId: ThreadId): Promise<ThreadSettings> {
     this.#check(ask, "call");
     if (!(await this.#parts.access.isOpenTo(threadId, ask.caller))) throw new ThreadNotFound(threadId);
-    return this.#nextSettings(threadId);
+    return this.#nextSettings(ask, threadId);
   }
 
   /** Starts a turn that replaces a thread's history with a summary. */
@@ -326,7 +327,7 @@ export class Agent {
         if (oldest) return oldest;
         const [turn, newer] = threads.runningTurns(threadId);
         if (turn) return { turn, hasNewer: newer !== undefined };
-        if (!threads.find(threadId)) await this.reading(ask, () => threads.history(threadId));
+        await threads.checkKnown(threadId);
         return undefined;
       }),
     );
@@ -667,9 +668,9 @@ export class Agent {
   }
 
   async #changed(ask: Ask, threadId: ThreadId, change: SettingsChange): Promise<ThreadSettings> {
-    const { threads, settings: granted, folders } = this.#parts;
+    const { settings: granted, folders } = this.#parts;
     checkLengths({ model: change.model, cwd: change.cwd });
-    const settings = granted.withChanges(await threads.settingsOf(threadId), change);
+    const settings = granted.withChanges(await this.#keptSettings(ask, threadId), change);
     // The limits are checked first, so that a caller never learns whether a folder outside them exists.
     this.#limitsOf(ask.caller)?.check(settings);
     folders?.checkUsable(settings.cwd);
@@ -731,7 +732,7 @@ export class Agent {
 
   /** The thread's settings with the caller's changes; undefined if nothing changes. */
   async #changedBy(ask: Ask, threadId: ThreadId, changes: AskedSettings): Promise<ThreadSettings | undefined> {
-    const current = await this.#nextSettings(threadId);
+    const current = await this.#nextSettings(ask, threadId);
     const asked = await this.#settingsForWork(ask, { ...changes, cwd: changes.cwd ?? current.cwd });
     const changed = changedSettings(current, { asked, changes });
     if (isDeepStrictEqual(changed, current)) return undefined;
@@ -740,10 +741,15 @@ export class Agent {
   }
 
   /** The settings of the turn after the queued ones. Throws `ThreadNotFound`. */
-  async #nextSettings(threadId: ThreadId): Promise<ThreadSettings> {
+  async #nextSettings(ask: Ask, threadId: ThreadId): Promise<ThreadSettings> {
+    const waiting = this.#parts.threads.runningTurns(threadId).findLast(({ input }) => input.settings);
+    return waiting?.input.settings ?? this.#keptSettings(ask, threadId);
+  }
+
+  /** The settings of a thread. If it is not in memory, its whole record is read. Do not use within `reading`. */
+  async #keptSettings(ask: Ask, threadId: ThreadId): Promise<ThreadSettings> {
     const { threads } = this.#parts;
-    const waiting = threads.runningTurns(threadId).findLast(({ input }) => input.settings);
-    return waiting?.input.settings ?? threads.settingsOf(threadId);
+    return threads.find(threadId)?.settings ?? this.#readingPromptly(ask, () => threads.settingsOf(threadId));
   }
 
   /** Returns undefined if git cannot be run safely: the reviewer then looks for itself. */

@@ -166,9 +166,14 @@ export class ThreadRegistry {
   async steer(id: ThreadId, text: string): Promise<void> {
     const thread = this.#loaded.get(id);
     if (thread?.isInUse) return thread.steer(text);
-    if (thread) await this.#options.store.checkIdle(id);
-    else await this.historyAtRest(id);
+    await this.#options.store.checkIdle(id);
+    await this.checkKnown(id);
     throw new NothingToSteer(id);
+  }
+
+  /** Throws `ThreadNotFound` for a thread that is neither in memory nor stored. Does not read its record. */
+  async checkKnown(id: ThreadId): Promise<void> {
+    if (!this.#loaded.has(id) && !(await this.pathsOf([id])).has(id)) throw new ThreadNotFound(id);
   }
 
   /** The stored threads, in memory or not, newest first. */

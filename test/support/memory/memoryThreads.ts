@@ -90,7 +90,9 @@ export class MemoryStore implements ThreadStore {
   }
 
   async pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
-    return new Map(ids.flatMap((id) => [this.records.get(id)].flatMap((record) => (record ? [[id, record.path] as const] : []))));
+    return new Map(
+      ids.flatMap((id) => [this.records.get(id)].flatMap((record) => (record?.events.length ? [[id, record.path] as const] : []))),
+    );
   }
 
   async shownOn(id: ThreadId): Promise<readonly ShownEvent[]> {

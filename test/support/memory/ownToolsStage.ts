@@ -16,6 +16,7 @@ import { NO_TELEMETRY } from "../../../src/observability/telemetry.js";
 import type { Engine } from "../../../src/threads/engine.js";
 import type { TurnLimits } from "../../../src/threads/limits.js";
 import type { ThreadSettings } from "../../../src/threads/settings.js";
+import type { ThreadStore } from "../../../src/threads/store.js";
 import { ThreadRegistry } from "../../../src/threads/threadRegistry.js";
 import { settingsIn } from "../threads/rollouts.js";
 import { MemoryCatalog, MemoryServices } from "./memoryServices.js";
@@ -27,6 +28,7 @@ export interface StageOptions extends Partial<Pick<AgentParts, "checkCommand" | 
   readonly withoutServices?: boolean;
   readonly engine?: Engine;
   readonly desk?: ApprovalDesk;
+  readonly store?: ThreadStore;
   readonly limitsOf?: (caller: Caller) => TurnLimits;
   /** As `mcp_server.result_tokens`. */
   readonly resultTokens?: number;
@@ -51,6 +53,7 @@ export class OwnToolsStage implements AsyncDisposable {
     withoutServices = false,
     engine: given,
     desk = new MemoryApprovalDesk(),
+    store = new MemoryStore(),
     limitsOf = () => NO_LIMITS,
     resultTokens,
     ...parts
@@ -60,7 +63,7 @@ export class OwnToolsStage implements AsyncDisposable {
     const turns = new ObedientEngine();
     const engine: Engine =
       given ?? (withoutServices ? turns : Object.assign(turns, { services: async () => this.services, catalog: async () => this.catalog }));
-    const threads = { engine, store: new MemoryStore(), desk: this.desk, settingsOf: () => settings, idleMs: 60_000, observer: feed };
+    const threads = { engine, store, desk: this.desk, settingsOf: () => settings, idleMs: 60_000, observer: feed };
     this.threads = new ThreadRegistry(threads);
     this.agent = new Agent({
       engine,
