@@ -217,7 +217,11 @@ describe.concurrent("credentials", () => {
     });
     const call = server.call("codex", { prompt: "hi" });
     expect(await call.result()).toEqual(
-      failed(await call.threadId(), "Missing environment variable: `MOCK_KEY`. Ask the admin.", "native"),
+      failed(
+        await call.threadId(),
+        "Missing environment variable: `MOCK_KEY`. Ask the admin.\nSet it in this server's environment (often `env` in the client's configuration), then start the server again.",
+        "native",
+      ),
     );
   });
 });

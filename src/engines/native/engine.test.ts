@@ -127,7 +127,7 @@ describe("a native thread", () => {
 
   it.each<[string, Partial<ModelProvider>, RegExp]>([
     ["an address that is none", { baseUrl: "localhost:1234/v1" }, /^The base_url of provider/],
-    ["a missing key", { envKey: "NO_SUCH_KEY" }, /^Missing environment variable: `NO_SUCH_KEY`\.$/],
+    ["a missing key", { envKey: "NO_SUCH_KEY" }, /^Missing environment variable: `NO_SUCH_KEY`\.\nSet it in this server's environment /],
     ["a language we do not speak", { wireApi: "chat" }, /wire_api = "chat"/],
   ])("opens with a provider that cannot work, and says in each turn why: %s", (_what, provider, why) =>
     withNativeThread({ provider }, async ({ thread }) => {

@@ -1,3 +1,6 @@
+import { errorCode } from "../../../lib/errors.js";
+import { isFields } from "../../../lib/fields.js";
+import { oneLine } from "../../../lib/oneLine.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import type { RateLimits, RateLimitWindow } from "../../../threads/usage.js";
 import type { ModelFailure } from "./client.js";
@@ -17,6 +20,61 @@ export function adviceAboutKey(provider: ModelProvider, sources: CredentialSourc
     ? "Replace it there (a new key: https://platform.openai.com/api-keys), then start this server again; or run `codex login` and use --engine codex."
     : "Replace it there, then start this server again.";
   return `Provider \`${provider.id}\` refused the key from ${used.source}. ${remedy}`;
+}
+
+/** Why the provider could not be reached. `proxied`: the request went through a proxy of the environment. */
+export function adviceOnConnection(error: unknown, url: URL, { proxied }: { readonly proxied: boolean }): string {
+  const through = proxied ? " The request went through the proxy that this server's environment names: check that too." : "";
+  return `${connectionProblem(errorCode(error), url)}${through}`;
+}
+
+function connectionProblem(code: string | undefined, { host, hostname, protocol }: URL): string {
+  if (code === "ECONNREFUSED") return `Nothing accepts connections at ${host}: start the provider, or correct its base_url in config.toml.`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN")
+    return `The name ${hostname} could not be resolved (${code}): check this machine's network, and the provider's base_url in config.toml.`;
+  if (code === "EPROTO" || code?.startsWith("ERR_SSL_") || code?.startsWith("HPE_"))
+    return `What answers at ${host} does not speak ${protocol === "https:" ? "HTTPS" : "HTTP"} (${code}): correct the provider's base_url in config.toml.`;
+  if (code !== undefined && CERTIFICATE_PROBLEM.test(code))
+    return `The certificate of ${host} was not accepted (${code}). NODE_EXTRA_CA_CERTS in this server's environment names a file of further ones to trust.`;
+  return `The connection to ${host} failed${code === undefined ? "" : ` (${code})`}. Try again; if it goes on, check this machine's network.`;
+}
+
+const CERTIFICATE_PROBLEM = /CERT|SIGNATURE|ERR_TLS_/;
+
+/** For a refusal that is not about the request's content: the address is not that of a Responses API. */
+export function adviceOnAddress(status: number, location: unknown, url: string): string | undefined {
+  if (status === 404 || status === 405) return `There is no Responses API at this address. ${CHECK_ADDRESS}`;
+  if (status < 300 || status >= 400) return undefined;
+  const target = typeof location === "string" && URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
+  return `The provider redirects${target}; a redirect is not followed, because the key would go with it. ${CHECK_ADDRESS}`;
+}
+
+/** For an answer without a single event of the Responses API. */
+export function adviceOnForeignAnswer(contentType: string | undefined): string {
+  return `No event of the Responses API came (content type: ${oneLine(contentType ?? "none", 80)}). ${CHECK_ADDRESS}`;
+}
+
+const CHECK_ADDRESS =
+  "Check that base_url in config.toml leads to a provider that offers the Responses API (it often ends in /v1), and that no proxy or login page answers in its place.";
+
+/** A provider's own explanation, where Codex's message has none. Pages for browsers explain nothing. */
+export function adviceInItsWords(body: string): string | undefined {
+  const words = explanationIn(body);
+  return words === undefined || words.trim() === "" ? undefined : `The provider says: ${oneLine(words, LONGEST_EXPLANATION)}`;
+}
+
+const LONGEST_EXPLANATION = 300;
+
+function explanationIn(body: string): string | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    return /^\s*</.test(body) ? undefined : body;
+  }
+  const error = isFields(parsed) ? (parsed["error"] ?? parsed) : parsed;
+  const words = isFields(error) ? (error["message"] ?? error["detail"]) : error;
+  return typeof words === "string" ? words : undefined;
 }
 
 /** When an exhausted limit resets; empty if unknown. */

@@ -251,9 +251,10 @@ describe("an event of a Responses stream", () => {
   it.each([
     [
       { type: "response.incomplete", response: { incomplete_details: { reason: "max_output_tokens" } } },
-      "stream disconnected before completion: stream closed before response.completed",
+      "stream disconnected before completion: Incomplete response returned, reason: max_output_tokens",
       "stream",
     ],
+    [{ type: "response.incomplete" }, "stream disconnected before completion: Incomplete response returned, reason: unknown", "stream"],
     [
       { type: "response.failed", response: { error: { code: "server_error", message: "It broke." } } },
       "stream disconnected before completion: It broke.",
@@ -269,4 +270,18 @@ describe("an event of a Responses stream", () => {
   ])("that ends the answer with an error is a failure: %j", (event, message, retry) => {
     expect(() => decodeEvent(event)).toThrow(expect.objectContaining({ message, retry, constructor: ModelFailure }));
   });
+
+  it("that is incomplete was a stream that ended early for Codex 0.92.0", () => {
+    const failure = failureIn(() => decodeEvent({ type: "response.incomplete" }));
+    expect(failure.asRecorded().message).toBe("stream disconnected before completion: stream closed before response.completed");
+  });
 });
+
+function failureIn(work: () => unknown): ModelFailure {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ModelFailure) return error;
+  }
+  throw new Error("there was no failure");
+}

@@ -1,4 +1,5 @@
 import { type Fields, isFields, parseForeignJson } from "../../../lib/fields.js";
+import { oneLine } from "../../../lib/oneLine.js";
 import type { RawItem } from "../../../threads/items.js";
 import type { TokenUsage } from "../../../threads/usage.js";
 import { type ModelEvent, ModelFailure } from "./client.js";
@@ -145,7 +146,7 @@ export function decodeEvent(event: unknown): ModelEvent | undefined {
     case "response.done":
       return completed(event["response"]);
     case "response.incomplete":
-      throw new ModelFailure("stream disconnected before completion: stream closed before response.completed", { retry: "stream" });
+      throw incomplete(event["response"]);
     case "response.failed":
       throw failureOfResponse(isFields(event["response"]) ? event["response"]["error"] : undefined);
     case "error":
@@ -154,6 +155,21 @@ export function decodeEvent(event: unknown): ModelEvent | undefined {
       return undefined;
   }
 }
+
+/** Codex 0.92.0 ignored the event, so that the end of the stream was the error. */
+function incomplete(response: unknown): ModelFailure {
+  const details = isFields(response) && isFields(response["incomplete_details"]) ? response["incomplete_details"] : {};
+  const reason = stringOf(details["reason"]) || "unknown";
+  return new ModelFailure(
+    `stream disconnected before completion: Incomplete response returned, reason: ${oneLine(reason, LONGEST_REASON)}`,
+    {
+      retry: "stream",
+      recorded: { message: "stream disconnected before completion: stream closed before response.completed" },
+    },
+  );
+}
+
+const LONGEST_REASON = 200;
 
 function completed(response: unknown): ModelEvent {
   const usage = isFields(response) && isFields(response["usage"]) ? tokenUsage(response["usage"]) : undefined;

@@ -347,4 +347,40 @@ describe("what the error of a refused request adds to Codex's words", () => {
     expect(used({}, { "retry-after": "30" })).toMatch(/\(in (30|31) s\)\.$/);
     expect([used({}), used({ resets_at: 1 }), used({ resets_at: 1e300 })]).toEqual([undefined, undefined, undefined]);
   });
+
+  it.each([
+    [500, '{"error":{"message":"CUDA out of memory"}}', "The provider says: CUDA out of memory"],
+    [500, '{"detail":"the adapter is not loaded"}', "The provider says: the adapter is not loaded"],
+    [500, "worker\n died", "The provider says: worker died"],
+    [500, '{"error":"no worker"}', "The provider says: no worker"],
+    [429, '{"error":{"message":"30 requests a minute"}}', "The provider says: 30 requests a minute"],
+    [500, "<html><body>oops</body></html>", undefined],
+    [500, " ", undefined],
+    [500, "[1]", undefined],
+  ])("%i without the cause has the provider's own words: %s", (status, body, advice) => {
+    expect(failureOf(status, body).advice).toBe(advice);
+  });
+
+  it("names at most a line of the provider's words", () => {
+    expect(failureOf(500, "x ".repeat(10_000)).advice).toHaveLength("The provider says: ".length + 300);
+  });
+
+  it.each([
+    [404, {}, "There is no Responses API at this address."],
+    [405, {}, "There is no Responses API at this address."],
+    [
+      302,
+      { location: "https://u:p@login.example/in?key=1" },
+      "The provider redirects to https://login.example; a redirect is not followed",
+    ],
+    [307, {}, "The provider redirects; a redirect is not followed"],
+  ])("%i says that the address is wrong: %j", (status, headers, words) => {
+    const { advice } = failureOf(status, "no", headers);
+    expect(advice).toContain(words);
+    expect(advice).toContain("Check that base_url in config.toml leads to a provider that offers the Responses API");
+  });
+
+  it("404 about the model is not about the address", () => {
+    expect(failureOf(404, '{"error":{"code":"model_not_found"}}').advice).toBeUndefined();
+  });
 });

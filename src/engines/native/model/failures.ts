@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import { isFields } from "../../../lib/fields.js";
 import { NO_RATE_LIMITS } from "../../../threads/usage.js";
-import { resetAdvice, resetOf } from "./advice.js";
+import { adviceInItsWords, adviceOnAddress, resetAdvice, resetOf } from "./advice.js";
 import { ModelFailure } from "./client.js";
 import { durationMs, type ResponseHeaders, readRateLimits } from "./provider.js";
 
@@ -46,18 +46,26 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
       return new ModelFailure("We're currently experiencing high demand, which may cause temporary errors.", {
         retry: "request",
         info: "internal_server_error",
+        ...advising(adviceInItsWords(body)),
         ...again,
       });
-    default:
+    default: {
+      const missesModel = [403, 404, 410].includes(status) && saysModelIsMissing(body);
       return new ModelFailure(
         isBlockedByCloudflare(status, body) ? blockedText(phrase, asked) : `unexpected status ${phrase}: ${body}, ${asked}`,
         {
           ...(isPassing(status) ? { retry: "request" } : { retry: "never", recorded: RETRIED }),
-          missesModel: [403, 404, 410].includes(status) && saysModelIsMissing(body),
+          missesModel,
+          ...advising(missesModel ? undefined : adviceOnAddress(status, headers["location"], url)),
           ...again,
         },
       );
+    }
   }
+}
+
+function advising(advice: string | undefined): { readonly advice?: string } {
+  return advice === undefined ? {} : { advice };
 }
 
 /** Codex 0.92.0 retried a refusal like an answer that broke off. */
@@ -170,7 +178,9 @@ function adviceOfLimit(body: string, headers: ResponseHeaders): { readonly advic
     headers[`x-ratelimit-remaining-${of}`] === "0" ? durationMs(headers[`x-ratelimit-reset-${of}`]) : undefined,
   );
   const waits = resets.filter((ms) => ms !== undefined);
-  return resetAdvice(resetAfter(headers) ?? (waits.length === 0 ? undefined : Math.ceil((Date.now() + Math.max(...waits)) / 1000)));
+  const reset = resetAdvice(resetAfter(headers) ?? (waits.length === 0 ? undefined : Math.ceil((Date.now() + Math.max(...waits)) / 1000)));
+  const advice = [adviceInItsWords(body), reset.advice].filter((part) => part !== undefined);
+  return advising(advice.length === 0 ? undefined : advice.join("\n"));
 }
 
 const MISSING_MODEL_CODES: ReadonlySet<unknown> = new Set([

@@ -93,7 +93,10 @@ function requiredVariable(name: string, provider: ModelProvider, env: NodeJS.Pro
   const found = fromVariable(name, env);
   if (found) return found;
   const remedy = provider.envKeyInstructions === undefined ? "" : ` ${provider.envKeyInstructions}`;
-  throw new ModelFailure(`Missing environment variable: \`${name}\`.${remedy}`, { retry: "never" });
+  throw new ModelFailure(`Missing environment variable: \`${name}\`.${remedy}`, {
+    retry: "never",
+    advice: `Set it in this server's environment (often \`env\` in the client's configuration), then start the server again.`,
+  });
 }
 
 interface Login {

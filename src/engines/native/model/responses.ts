@@ -5,7 +5,7 @@ import { urlToHttpOptions } from "node:url";
 import { describe, errorCode } from "../../../lib/errors.js";
 import { type Deferred, deferred, IdleDeadline } from "../../../lib/promises.js";
 import type { ModelProvider } from "../../../threads/settings.js";
-import { aboutKey } from "./advice.js";
+import { aboutKey, adviceOnConnection, adviceOnForeignAnswer } from "./advice.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import { EventReader, EventStreamReader } from "./decode.js";
 import { failureOfStatus, maskSent } from "./failures.js";
@@ -53,7 +53,10 @@ export class ResponsesClient implements ModelClient {
     } catch (error) {
       signal.throwIfAborted();
       if (idle.hasPassed)
-        throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" });
+        throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", {
+          retry: "stream",
+          advice: `No event came for ${provider.streamIdleTimeoutMs / 1_000} s (stream_idle_timeout_ms in config.toml).`,
+        });
       throw error instanceof ModelFailure ? error.reworded(maskSent(error.message, own, url)) : error;
     }
   }
@@ -65,6 +68,7 @@ export class ResponsesClient implements ModelClient {
       if (errorCode(error) === "ERR_INVALID_CHAR") throw unsendableHeader(this.#options.provider, error);
       throw new ModelFailure(`stream disconnected before completion: error sending request for url (${shownUrl(url)})`, {
         retry: "request",
+        advice: adviceOnConnection(error, url, { proxied: proxyFor(url, this.#options.env) !== "" }),
         cause: error,
       });
     }
@@ -95,9 +99,11 @@ async function* readAnswer(response: IncomingMessage, idle: IdleDeadline): Async
   let failure: unknown;
   let done = false;
   let heard = false;
+  let isForeign = true;
   const reader = new EventReader();
   const stream = new EventStreamReader((data) => {
     heard = true;
+    isForeign &&= !data.includes('"response.');
     if (done || failure !== undefined) return;
     try {
       const event = reader.read(data);
@@ -139,7 +145,10 @@ async function* readAnswer(response: IncomingMessage, idle: IdleDeadline): Async
     body.leave();
     if (!response.destroyed) letGo(response, done);
   }
-  throw new ModelFailure("stream disconnected before completion: stream closed before response.completed", { retry: "stream" });
+  throw new ModelFailure("stream disconnected before completion: stream closed before response.completed", {
+    retry: "stream",
+    ...(isForeign && { advice: adviceOnForeignAnswer(response.headers["content-type"]) }),
+  });
 }
 
 function brokenOff(error: unknown): ModelFailure {

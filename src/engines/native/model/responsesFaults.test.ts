@@ -221,6 +221,68 @@ describe("a provider that", () => {
   });
 });
 
+describe("what a failure says to do about", () => {
+  it("a provider that is not there", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const address = taken.address();
+    const host = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    taken.close();
+    await once(taken, "close");
+    const { failure } = await ask(clientFor({ baseUrl: `http://${host}/v1` }));
+    expect(failure?.advice).toBe(`Nothing accepts connections at ${host}: start the provider, or correct its base_url in config.toml.`);
+    const env = { http_proxy: `http://${host}` };
+    const proxied = await ask(clientFor({ baseUrl: "http://model.example/v1" }, { env }));
+    expect(proxied.failure?.advice).toContain("The request went through the proxy that this server's environment names");
+  });
+
+  it("an address without HTTP, or without HTTPS", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.end("SSH-2.0-OpenSSH\r\n");
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const host = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    const [plain, secure] = [await ask(clientFor({ baseUrl: `http://${host}` })), await ask(clientFor({ baseUrl: `https://${host}` }))];
+    server.close();
+    expect(plain.failure?.advice).toContain(`What answers at ${host} does not speak HTTP (`);
+    expect(secure.failure?.advice).toContain(`What answers at ${host} does not speak HTTPS (`);
+  });
+
+  it.each([
+    ["a web page", { "content-type": "text/html" }, "<html>Welcome</html>"],
+    ["events of another API", { "content-type": "text/event-stream" }, 'data: {"choices":[]}\n\ndata: [DONE]\n\n'],
+    ["nothing", {}, ""],
+  ])("an answer that is %s", async (_what, headers, body) => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      response.writeHead(200, headers).end(body);
+    });
+    const { failure } = await ask(clientFor({ baseUrl: server.origin }));
+    const type = "content-type" in headers ? headers["content-type"] : "none";
+    expect([failure?.message, failure?.retry]).toEqual([CLOSED, "stream"]);
+    expect(failure?.advice).toContain(`No event of the Responses API came (content type: ${type}). Check that base_url in config.toml`);
+  });
+
+  it("a Responses API that ends early is nothing: a retry may help", async () => {
+    await using server = await startResponsesServer({ respond: () => ({ stream: 'data: {"type":"response.created"}\n\n' }) });
+    const { failure } = await ask(clientFor({ baseUrl: server.url }));
+    expect([failure?.message, failure?.advice]).toEqual([CLOSED, undefined]);
+  });
+
+  it("a provider that is silent for too long", async () => {
+    await using server = await startLoopback((request) => void request.resume());
+    const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 50 }));
+    expect(failure?.advice).toBe("No event came for 0.05 s (stream_idle_timeout_ms in config.toml).");
+  });
+
+  it("a key that is missing in its variable", async () => {
+    const { failure } = await ask(clientFor({ baseUrl: "http://127.0.0.1:9/v1", envKey: "MY_KEY" }));
+    expect(failure?.advice).toContain("Set it in this server's environment");
+  });
+});
+
 describe("a caller that cancels", () => {
   const reason = new Error("the turn was interrupted");
 
