@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { threadIdOf } from "../../lib/ids.js";
-import { type AnswerBudget, withinBudget } from "./answerBudget.js";
+import { type AnswerBudget, errorWithinBudget, withinBudget } from "./answerBudget.js";
 
 const threadId = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const budget = (tokens: number, spentCharacters = 0): AnswerBudget => ({ tokens, spentCharacters, threadId });
@@ -45,5 +45,22 @@ describe("an answer", () => {
         const cut = withinBudget(shift + "😀".repeat(2_000), budget(tokens));
         expect(Buffer.from(cut).toString()).toBe(cut);
       }
+  });
+});
+
+describe("an error", () => {
+  const why = `first cause ${"x".repeat(10_000)} last remedy`;
+
+  it.for([0, 1, 60, 500])("keeps its beginning and its end with a budget of %i tokens, which the receipt uses up", (tokens) => {
+    const cut = errorWithinBudget(why, { tokens, spentCharacters: 10_000 });
+    expect(cut).toMatch(/^first cause x+\n\n\[… \d+ of 10024 characters are left out here …\]\n\nx+ last remedy$/);
+    expect(cut.length).toBeLessThanOrEqual(2_000);
+  });
+
+  it("is whole where there is room", () => {
+    expect([
+      errorWithinBudget(why, { tokens: 20_000, spentCharacters: 500 }),
+      errorWithinBudget("no", { tokens: 0, spentCharacters: 0 }),
+    ]).toEqual([why, "no"]);
   });
 });

@@ -25,10 +25,21 @@ export interface AnswerBudget {
 /** Shortens a long answer to its beginning and end, and says how much is missing and where to find it. */
 export function withinBudget(answer: string, { tokens, spentCharacters, threadId }: AnswerBudget): string {
   const room = Math.max(tokens * CHARACTERS_PER_TOKEN - spentCharacters, 0);
-  const advice = `codex-threads with action "read" and threadId "${threadId}" gives all of them.`;
+  return shortened(answer, room, `codex-threads with action "read" and threadId "${threadId}" gives all of them.`);
+}
+
+/** An error is shown whatever the budget is: nothing else says what went wrong. */
+const LEAST_ERROR_TOKENS = 500;
+
+/** The same for the cause of an error, which is in no thread's history. */
+export function errorWithinBudget(why: string, { tokens, spentCharacters }: Omit<AnswerBudget, "threadId">): string {
+  return shortened(why, Math.max(tokens * CHARACTERS_PER_TOKEN - spentCharacters, LEAST_ERROR_TOKENS * CHARACTERS_PER_TOKEN));
+}
+
+function shortened(text: string, room: number, advice?: string): string {
   // Some clients show their model the result as JSON, in which quotes and line breaks take two characters.
   for (let limit = room; ; ) {
-    const cut = withinRoom(answer, limit, advice);
+    const cut = withinRoom(text, limit, advice);
     const length = JSON.stringify(cut).length - 2;
     if (length <= room || limit === 0) return cut;
     limit = Math.floor((limit * room) / length);
@@ -36,9 +47,10 @@ export function withinBudget(answer: string, { tokens, spentCharacters, threadId
 }
 
 /** The same for a limit in characters. `advice` says how to get the rest. */
-export function withinRoom(text: string, room: number, advice: string): string {
+export function withinRoom(text: string, room: number, advice?: string): string {
   if (text.length <= room) return text;
-  const gap = (omitted: number) => `[… ${omitted} of ${text.length} characters are left out here. ${advice} …]`;
+  const rest = advice === undefined ? "" : `. ${advice}`;
+  const gap = (omitted: number) => `[… ${omitted} of ${text.length} characters are left out here${rest} …]`;
   const kept = room - gap(text.length).length - 2 * SEPARATOR.length;
   if (kept < SMALLEST_REST) return gap(text.length);
   const head = headOf(text, Math.ceil(kept / 2));

@@ -56,6 +56,16 @@ describe("remedies", () => {
   });
 });
 
+it("an error names its cause whatever the budget is, and names no place where the cause is not", () => {
+  const message = `Provider \`x\` refused the key. ${"y".repeat(9_000)} Replace it.`;
+  const { content, structuredContent } = turnResult({ status: "failed", message }, { ...CONTEXT, resultTokens: 1 });
+  for (const text of [content[0]?.text, structuredContent?.["content"]]) {
+    expect(text).toMatch(/^Provider `x` refused the key\. y+\n/);
+    expect(text).toMatch(/y Replace it\.(\n|$)/);
+    expect(text).not.toContain("codex-threads");
+  }
+});
+
 describe("remarks on a call", () => {
   const remarks = ["Ignored: `tool`."];
 

@@ -4,7 +4,7 @@ import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
-import { CHARACTERS_PER_TOKEN, LONGEST_ESCAPE, roomForFindings, withinBudget } from "./answerBudget.js";
+import { CHARACTERS_PER_TOKEN, errorWithinBudget, LONGEST_ESCAPE, roomForFindings, withinBudget } from "./answerBudget.js";
 import { describeSubject, type ReportedTurn, reportFields, reportText, wayText } from "./turnReport.js";
 
 export interface TextBlock {
@@ -188,9 +188,9 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   };
   const fields = reportFields(turn);
   const report = reportText(turn);
+  const spentCharacters = Math.max(JSON.stringify(fields).length, report.length);
   const within = (text: string) => {
     if (resultTokens === Infinity) return text;
-    const spentCharacters = Math.max(JSON.stringify(fields).length, report.length);
     const fits = text.length * LONGEST_ESCAPE <= resultTokens * CHARACTERS_PER_TOKEN - spentCharacters;
     return fits ? text : withinBudget(text, { tokens: resultTokens, spentCharacters, threadId });
   };
@@ -199,7 +199,8 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
     const texts = seesReport(context.reader, { isError: false }) ? [content, `\n${report}`] : [content];
     return { content: texts.map((text) => ({ text, type: "text" })), structuredContent: { threadId, content, ...fields } };
   }
-  const why = outcome.status === "failed" ? within(outcome.message) : interruptedText(context);
+  const why =
+    outcome.status === "failed" ? errorWithinBudget(outcome.message, { tokens: resultTokens, spentCharacters }) : interruptedText(context);
   const first = `${why}\n\n${turn.next ?? ""}`;
   // The first text of an error already contains the next step.
   const texts = seesReport(context.reader, { isError: true }) ? [first, `\n${reportText({ ...turn, next: undefined })}`] : [first];

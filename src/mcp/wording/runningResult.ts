@@ -4,7 +4,7 @@ import type { ApprovalRequest } from "../../approvals/model.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
 import { doingText, span } from "./activity.js";
-import { type AnswerBudget, roomForFindings, withinBudget } from "./answerBudget.js";
+import { type AnswerBudget, errorWithinBudget, roomForFindings, withinBudget } from "./answerBudget.js";
 import { answer, type CallToolResult } from "./callResult.js";
 import { questionText } from "./elicitation.js";
 import { findingsField } from "./turnReport.js";
@@ -78,13 +78,10 @@ export function idleResult(threadId: ThreadId, last: LastAnswer | SilentEnd, { t
   }
   const { status, what } = endText(last);
   const text = `No turn runs on thread ${threadId}: its last one ${what}. Go on with codex-reply and a prompt; codex-threads with this threadId shows what was done.`;
-  const content = withinBudget(text, { tokens: Math.max(tokens, LEAST_TOKENS), spentCharacters: 0, threadId });
+  const content = errorWithinBudget(text, { tokens, spentCharacters: 0 });
   const result = answer(content, { threadId, content, status });
   return status === "completed" ? result : { ...result, isError: true };
 }
-
-/** An error is included whatever the budget is. */
-const LEAST_TOKENS = 500;
 
 function endText(end: SilentEnd): { readonly status: string; readonly what: string } {
   switch (end.how) {
