@@ -10,7 +10,7 @@ import { INJECTED_ARGUMENTS, remarkOnInjected } from "./injectedArguments.js";
 import { modelsTool } from "./models.js";
 import { toolsOf } from "./sets.js";
 import { threadsTool } from "./threads.js";
-import { parseArguments } from "./tool.js";
+import { type InputSchema, parseArguments } from "./tool.js";
 
 const CODEX = { ...codexOriginalTool, wording: { structName: "CodexToolCallParam", absent: "no arguments" } };
 const REPLY = { ...codexReplyOriginalTool, wording: { structName: "CodexToolCallReplyParam", firstNeeded: 2, absent: "no arguments" } };
@@ -234,6 +234,26 @@ describe("null", () => {
 
   it("for a required argument counts as missing", () => {
     expect(complaintOf(() => parseArguments({ prompt: null }, codexTool))).toBe(`${PREFIX}missing field \`prompt\``);
+  });
+});
+
+describe("an empty text", () => {
+  it.for(toolsOf(["codex", "extras", "openoxide"]))("for an optional argument of $declaration.name counts as absent", ({ declaration }) => {
+    const tool = { ...declaration, inputSchema: declaration.inputSchema as InputSchema };
+    const { properties, required = [] } = tool.inputSchema;
+    const empty = Object.keys(properties).map((name) => [name, required.includes(name) ? "x" : ""]);
+    const optional = Object.fromEntries(empty.filter(([, value]) => value === ""));
+    const complaint = (args: object) => complaintOf(() => parseArguments(args, tool));
+    expect(complaint(optional)).toBe(complaint({}));
+  });
+
+  it("for a required argument, or under an unknown name, is a value", () => {
+    expect(parseArguments({ prompt: "", model: "", sandbox: "", config: "", wait: "" }, codexTool)).toEqual({ prompt: "" });
+    expect(complaintOf(() => parseArguments({ prompt: "go", nonsense: "" }, codexTool))).toContain("unknown field `nonsense`");
+  });
+
+  it("is a value for the tools of Codex 0.92.0, as recorded", () => {
+    expect(parseArguments({ prompt: "go", model: "" }, CODEX)).toEqual({ prompt: "go", model: "" });
   });
 });
 

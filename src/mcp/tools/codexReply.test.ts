@@ -89,9 +89,10 @@ describe("a reply is refused", () => {
       "Failed to parse thread_id: invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `n` at 1" +
         WHERE_IDS_ARE,
     ],
+    [{ prompt: "go", threadId: "" }, `Failed to parse thread_id: either threadId or conversationId must be provided${WHERE_IDS_ARE}`],
     [
-      { prompt: "go", threadId: "" },
-      `Failed to parse thread_id: invalid length: expected length 32 for simple format, found 0${WHERE_IDS_ARE}`,
+      { prompt: "go", threadId: "ab" },
+      `Failed to parse thread_id: invalid length: expected length 32 for simple format, found 2${WHERE_IDS_ARE}`,
     ],
     [
       { prompt: "go", threadId: 5 },

@@ -129,7 +129,7 @@ function withoutPatience(args: unknown, { name }: ToolDeclaration, { running, id
   if (!named) return args;
   if (name === "codex-manage") return args["action"] === "compact" ? { ...args, threadId: ids[0] } : args;
   const waits = name === "codex-wait" || name === "codex-reply";
-  return waits && [undefined, null, 1, 31_536_000].includes(args["wait"] as number) ? { ...args, wait: 0 } : args;
+  return waits && [undefined, null, "", 1, 31_536_000].includes(args["wait"] as number) ? { ...args, wait: 0 } : args;
 }
 
 const validators = new AjvJsonSchemaValidator();
@@ -164,10 +164,14 @@ function checkFor(schema: unknown): Check {
   };
 }
 
-/** The arguments in the form in which the server checks them: without null values, which count as absent, and without those that clients add. */
-function asChecked(args: unknown, { properties }: InputSchema): unknown {
-  const entries = Object.entries(isRecord(args) ? args : {});
-  return Object.fromEntries(entries.filter(([name, value]) => value !== null && (Object.hasOwn(properties, name) || !isInjected(name))));
+/**
+ * The arguments in the form in which the server checks them: without null values and empty optional ones, which count as absent, and without
+ * those that clients add.
+ */
+function asChecked(args: unknown, { properties, required = [] }: InputSchema): unknown {
+  const isLeftEmpty = (name: string, value: unknown) => value === "" && Object.hasOwn(properties, name) && !required.includes(name);
+  const entries = Object.entries(isRecord(args) ? args : {}).filter(([name, value]) => value !== null && !isLeftEmpty(name, value));
+  return Object.fromEntries(entries.filter(([name]) => Object.hasOwn(properties, name) || !isInjected(name)));
 }
 
 /** All faults of an answer that a program can detect from the declaration. */

@@ -126,7 +126,8 @@ export type ExpectedArguments = Pick<McpTool, "inputSchema" | "name" | "wording"
 /**
  * Checks a call's arguments. Errors of Codex's tools begin with Codex's wording (in `codex-original` they are exactly Codex's), so that
  * clients that match on them keep working. Codex reads arguments in the order sent, stops at the first invalid one, reports missing ones
- * last, and treats a null optional one as absent. Where unknown arguments are refused, every null counts as absent.
+ * last, and treats a null optional one as absent. Where unknown arguments are refused, every null counts as absent, and so does an empty
+ * text for an optional argument: models and forms fill in what they leave out.
  */
 export function parseArguments(args: unknown, expected: ExpectedArguments): Readonly<Record<string, unknown>> {
   const { inputSchema, wording, ignoresUnknown = false } = expected;
@@ -135,7 +136,9 @@ export function parseArguments(args: unknown, expected: ExpectedArguments): Read
   const value = args ?? {};
   if (!isFields(value)) throw unparsable(noMap(value, expected), expected);
   const isPassedOver = (name: string) => !Object.hasOwn(known, name) && (ignoresUnknown || isInjected(name));
-  const isAbsent = (name: string, entry: unknown) => entry === null && !(ignoresUnknown && required.includes(name));
+  const isLeftEmpty = (name: string) => !ignoresUnknown && Object.hasOwn(known, name) && !required.includes(name);
+  const isAbsent = (name: string, entry: unknown) =>
+    (entry === null && !(ignoresUnknown && required.includes(name))) || (entry === "" && isLeftEmpty(name));
   const given: [string, unknown][] = [];
   // Not `Object.entries`: it would build a list of a million arguments before the first wrong one ends the check.
   for (const name of Object.keys(value)) {

@@ -108,7 +108,7 @@ describe("the threads", () => {
     const cursor = String((await page(null, ALICE)).structuredContent?.["nextCursor"]);
     expect((await page(cursor, ALICE)).structuredContent).toMatchObject({ threads: [{ id: ids[1] }] });
     const invalid = refused(new InvalidCursor().message);
-    for (const wrong of [await page(cursor, BOB), await page("1", ALICE), await page(cursor.slice(0, -2), ALICE), await page("", ALICE)])
+    for (const wrong of [await page(cursor, BOB), await page("1", ALICE), await page(cursor.slice(0, -2), ALICE)])
       expect(wrong).toEqual(invalid);
   });
 
