@@ -22,6 +22,11 @@ export function checkConfig(
   return { unknownKeys };
 }
 
+/** A known key whose name an unknown one shortens, as `reasoning_effort` does. */
+export function likelyKey(unknown: string): string | undefined {
+  return Object.keys(CONFIG_SCHEMA.fields).find((key) => key.endsWith(`_${unknown}`) || key.startsWith(`${unknown}_`));
+}
+
 /** The position in the tree, and the findings so far. */
 interface Spot {
   readonly path: readonly string[];

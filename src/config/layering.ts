@@ -1,4 +1,5 @@
-import { checkConfig } from "./check.js";
+import { oneLine } from "../lib/oneLine.js";
+import { checkConfig, likelyKey } from "./check.js";
 import type { ConfigFile } from "./configFile.js";
 import { ConfigInvalid } from "./errors.js";
 import { type FoundProfile, Profiles } from "./profiles.js";
@@ -15,6 +16,8 @@ export interface LayeredSettings {
   /** The same without config.toml, for an engine that reads that file itself. */
   readonly besideFile: ConfigTree;
   readonly notices: readonly string[];
+  /** For the caller: the unknown keys of its own configuration. */
+  readonly callNotice?: string;
 }
 
 interface LayeringOptions {
@@ -87,6 +90,7 @@ export class Layering {
       ofFile: file,
       settings,
       besideFile,
+      ...(unknownKeys.length > 0 && noticeOfCall(checkConfig(call, { partial: true }).unknownKeys)),
       notices: [
         ...noticesOfUnknown(unknownKeys, { strict }),
         ...left,
@@ -111,6 +115,19 @@ function trustsFolders(tree: ConfigTree): boolean {
   const projects = tableAt(tree, "projects");
   return Object.keys(projects).some((folder) => textAt(tableAt(projects, folder), "trust_level") === "trusted");
 }
+
+function noticeOfCall(keys: readonly string[]): { readonly callNotice?: string } {
+  if (keys.length === 0) return {};
+  const named = keys.slice(0, MOST_KEYS_NAMED).map((key) => {
+    const meant = likelyKey(key);
+    return `\`${oneLine(key, LONGEST_KEY)}\`${meant === undefined ? "" : ` (did you mean \`${meant}\`?)`}`;
+  });
+  const more = keys.length > MOST_KEYS_NAMED ? ` and ${keys.length - MOST_KEYS_NAMED} more` : "";
+  return { callNotice: `Unknown keys in \`config\` had no effect: ${named.join(", ")}${more}.` };
+}
+
+const MOST_KEYS_NAMED = 5;
+const LONGEST_KEY = 60;
 
 function noticesOfUnknown(keys: readonly string[], { strict }: { strict: boolean }): readonly string[] {
   const notices = keys.map((key) => `unknown configuration key \`${key}\``);

@@ -245,6 +245,17 @@ describe("mistakes of a call", () => {
     ]);
   });
 
+  it("its caller is told of its unknown keys, with the known ones they resemble, but not of those in config.toml", () => {
+    const resolver = resolverWith({ toml: "from_file = 1", overrides: ["stranger=2"] });
+    const noticeOn = (config: NewThreadCall["config"]) => resolver.forNewThread({ config }).callNotice;
+    expect(noticeOn({ no_such_key: 1, reasoning_effort: "high", "features.bogus": true, sandbox: "x", model: "m" })).toBe(
+      "Unknown keys in `config` had no effect: `no_such_key`, `reasoning_effort` (did you mean `model_reasoning_effort`?), `features.bogus`, `sandbox` (did you mean `sandbox_mode`?).",
+    );
+    expect(noticeOn({ a1: 1, a2: 1, a3: 1, a4: 1, a5: 1, ["k".repeat(99)]: 1, a7: 1 })).toMatch(/: `a1`, .*`a5` and 2 more\.$/);
+    expect([noticeOn({ model: "m" }), noticeOn(undefined)]).toEqual([undefined, undefined]);
+    expect(resolverWith({ asRecorded: true }).forNewThread({ config: { no_such_key: 1 } }).callNotice).toBeUndefined();
+  });
+
   it("unknown keys are refused when the server is strict", () => {
     const resolver = resolverWith({ strict: true });
     expect(complaintOf(() => resolver.forNewThread({ config: { no_such_key: 1, "features.bogus": true } }))).toBe(

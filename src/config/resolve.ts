@@ -155,9 +155,9 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   function forNewThread(call: NewThreadCall): ThreadSettings {
     const key = JSON.stringify(call);
     if (kept?.call === key && kept.ofFile === file.read()) return kept.settings;
-    const { settings: said, ofFile, notices } = layersOfCall(call, key);
+    const { settings: said, ofFile, notices, callNotice } = layersOfCall(call, key);
     const resolved = threadSettings(said, { cwd: cwdOf(call), env, listening, asRecorded, baseInstructions: call.baseInstructions });
-    const recorded = asRecorded && { recordedNotices: recordedNotices(said, codexHome) };
+    const recorded = asRecorded ? { recordedNotices: recordedNotices(said, codexHome) } : callNotice !== undefined && { callNotice };
     const settings = { ...resolved, ...recorded, notices: [...notices, ...resolved.notices] };
     kept = NAMING_FILES.some((name) => Object.hasOwn(said, name)) ? undefined : { call: key, ofFile, settings };
     return settings;

@@ -119,6 +119,8 @@ export interface ThreadSettings {
   readonly asRecorded?: boolean;
   /** Codex 0.92.0's notices about such settings. */
   readonly recordedNotices?: readonly OpeningNotice[];
-  /** Notices about the configuration for the caller (unknown keys and the like). */
+  /** Notices about the configuration for whoever runs the server (unknown keys and the like). */
   readonly notices: readonly string[];
+  /** A notice about the `config` of the call, for its caller. Engine `codex` has its own. */
+  readonly callNotice?: string;
 }

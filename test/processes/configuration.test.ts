@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { completed, failed, refused } from "../support/callResults.js";
 import { type McpServer, type ServerStart, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage } from "../support/stage.js";
 
 const SCRIPTED = ["--engine", "scripted"];
@@ -224,4 +225,15 @@ describe.concurrent("credentials", () => {
       ),
     );
   });
+});
+
+it("the result names the keys of a call's configuration that had no effect", async () => {
+  await using server = await startServer({ args: ["--engine", "scripted"], config: "from_file = 1\n" });
+  const results = [];
+  for (const config of [{ reasoning_effort: "high" }, {}])
+    results.push(valueAt(await server.call("codex", { prompt: "!say hi", config }).result(), "structuredContent.notices"));
+  expect(results).toEqual([
+    ["Unknown keys in `config` had no effect: `reasoning_effort` (did you mean `model_reasoning_effort`?)."],
+    undefined,
+  ]);
 });

@@ -110,9 +110,12 @@ export async function openNativeThread(
     ...(settings.recordedNotices ?? []),
     ...told.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...threadTools.news(),
-    ...[...(notice === undefined ? [] : [notice]), ...leftOut, ...instructions.warnings, ...(await threadTools.ruleWarnings())].map(
-      (message): ThreadEvent => ({ type: "warning", message }),
-    ),
+    ...[
+      ...[settings.callNotice, notice].filter((message) => message !== undefined),
+      ...leftOut,
+      ...instructions.warnings,
+      ...(await threadTools.ruleWarnings()),
+    ].map((message): ThreadEvent => ({ type: "warning", message })),
   ];
   return {
     opening,
