@@ -17,6 +17,7 @@ function appServerAnswering(...methods: readonly string[]) {
   };
   const server = new AppServer({ wire, pid: 1, gone: gone.promise, close: end, kill: end }, () => {});
   const asked: string[] = [];
+  const notify = (method: string, params: object) => other.send(JSON.stringify({ method, params }));
   const answering = (async () => {
     for await (const frame of other.incoming) {
       const { id, method } = JSON.parse("text" in frame ? frame.text : "{}") as { id: number; method: string };
@@ -24,7 +25,7 @@ function appServerAnswering(...methods: readonly string[]) {
       if (methods.includes(method)) other.send(JSON.stringify({ id, result: {} }));
     }
   })();
-  return { server, asked, over: Promise.all([server.run(), answering]) };
+  return { server, asked, notify, over: Promise.all([server.run(), answering]) };
 }
 
 it("a process that hangs is killed after a request that it did not answer, so that the next call gets another one", async () => {
@@ -49,4 +50,20 @@ it("a process that answers other requests is not killed", async () => {
   await silence;
   await vi.advanceTimersByTimeAsync(31_000);
   expect([server.isGone, asked]).toEqual([false, ["thread/start", "thread/loaded/list"]]);
+});
+
+it("a warning about the settings of a thread that opens reaches no other thread, but one about Codex itself reaches all", async () => {
+  const { server, notify } = appServerAnswering("config/read");
+  const heard: unknown[] = [];
+  const asked = () => Promise.reject(new Error("nothing is asked"));
+  server.listen("old", { notified: (method, params) => heard.push([method, params]), asked, lost: () => undefined });
+  const opening = expect(server.request("thread/start", {}, { timeoutMs: 1_000 })).rejects.toThrow("did not answer");
+  notify("configWarning", { summary: "`nonsense` is ignored" });
+  notify("warning", { threadId: "new", message: "`nonsense` is ignored" });
+  await vi.advanceTimersByTimeAsync(1_000);
+  await opening;
+  expect(heard).toEqual([]);
+  notify("configWarning", { summary: "config.toml changed" });
+  await server.request("config/read", {});
+  expect(heard).toEqual([["configWarning", { summary: "config.toml changed" }]]);
 });

@@ -47,6 +47,8 @@ export const THREADLESS: ReadonlySet<string> = new Set([
   "deprecationNotice",
   "windows/worldWritableWarning",
 ]);
+/** Requests that read the settings of one thread. Codex's warnings about those settings name no thread, but concern no other. */
+const READS_SETTINGS: ReadonlySet<string> = new Set(["thread/fork", "thread/resume", "thread/start"]);
 /** After these a thread is unloaded: earlier notifications do not concern its next listener. */
 const UNLOADED: ReadonlySet<string> = new Set(["thread/closed", "thread/archived"]);
 
@@ -58,6 +60,8 @@ export class AppServer {
   readonly #listeners = new Map<string, ThreadListener>();
   readonly #threadlessListeners = new Set<ThreadlessListener>();
   #unclaimed: { readonly threadId: string; readonly method: string; readonly params: unknown }[] = [];
+  /** How many requests that read a thread's settings are in flight. */
+  #readingSettings = 0;
   /** A sign of life that is being awaited. Never rejects. */
   #checking: Promise<void> | undefined;
   #state: { readonly at: "open" } | { readonly at: "gone"; readonly reason: AppServerGone } = { at: "open" };
@@ -105,12 +109,16 @@ export class AppServer {
   async request(method: string, params: unknown, { timeoutMs = REQUEST_MS, signal }: RequestOptions = {}): Promise<unknown> {
     const silence = () => new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`);
     using deadline = new Deadline(timeoutMs, silence);
+    const readsSettings = READS_SETTINGS.has(method) ? 1 : 0;
+    this.#readingSettings += readsSettings;
     try {
       return await withDeadline({ deadline, signal }, (ends) => this.#requestUntilTaken(method, params, ends));
     } catch (error) {
       // A process that hangs would make all later calls wait in vain.
       if (error instanceof AppServerSilent) void this.checkAlive();
       throw error;
+    } finally {
+      this.#readingSettings -= readsSettings;
     }
   }
 
@@ -186,6 +194,8 @@ export class AppServer {
 
   #notifyAll(method: string, params: unknown): void {
     for (const listener of this.#threadlessListeners) listener(method, params);
+    // The thread itself gets a `warning` with the same text.
+    if (method === "configWarning" && this.#readingSettings > 0) return;
     if (THREADLESS.has(method)) for (const listener of this.#listeners.values()) listener.notified(method, params);
   }
 
