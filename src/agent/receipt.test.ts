@@ -100,6 +100,15 @@ it.for([
     failures: [{ command: ["npm", "publish"] }],
   });
   expect(told(begun, command(0), end).commands).toMatchObject({ run: 1, failures: [] });
+  // An engine may report the end of such a command first.
+  const cutOff = { ...command(-1, "command interrupted"), command: ["npm", "publish"], cutOff: true } as ThreadEvent;
+  expect(told(begun, cutOff, end).commands).toEqual(told(begun, end).commands);
+});
+
+it("a command that Codex could not start is told with Codex's reason, without its prefix", () => {
+  const output = "Failed to create unified exec process: No such file or directory (os error 2)";
+  const ended = { ...command(-1, output), neverStarted: true } as ThreadEvent;
+  expect(told(ended).commands).toMatchObject({ run: 0, refused: 1, failures: [{ refusal: "No such file or directory (os error 2)" }] });
 });
 
 it("counts the lines of files that were patched, and leaves out patches that failed", () => {

@@ -191,8 +191,9 @@ export class ReceiptCollector {
   }
 
   #noteCommand(event: Extract<ThreadEvent, { type: "commandEnded" }>): void {
-    const { callId, command, exitCode, aggregatedOutput, lacksSandbox, declined, neverStarted, stillRuns } = event;
-    if (stillRuns) return;
+    const { callId, command, exitCode, aggregatedOutput, lacksSandbox, declined, neverStarted, stillRuns, cutOff } = event;
+    // The event at the end of the turn counts these.
+    if (stillRuns || cutOff) return;
     const beganHere = this.#runningCommands.delete(callId);
     // An earlier turn began this command, and the result of that turn reported it.
     if (event.ofTurn !== undefined && !beganHere) return;
@@ -271,7 +272,7 @@ export class ReceiptCollector {
 }
 
 /** How Codex's tools begin the reason why a command could not be started. */
-const EXECUTION_ERROR = /^execution error: /;
+const EXECUTION_ERROR = /^(execution error|Failed to create unified exec process): /;
 /** The exit code shown for a command that was not started. */
 const NEVER_RAN = -1;
 

@@ -48,6 +48,8 @@ export interface CommandOutcome {
   readonly declined?: true;
   /** The turn ended before the command, which goes on. */
   readonly stillRuns?: true;
+  /** The end of the turn ended it: it has no exit code of its own. */
+  readonly cutOff?: true;
   /** It did not run: it could not be started, as its output says. */
   readonly neverStarted?: true;
   /** It did not run: no sandbox works on this machine, and running it without one was not approved. */

@@ -59,11 +59,23 @@ describe("a command", () => {
 
   it.each([
     ["was declined", "declined", "exec command rejected by user", { declined: true }],
-    ["never ran", "failed", "the command did not run", {}],
+    ["never ran", "failed", "the command did not run", { neverStarted: true }],
   ])("that %s ends with that", (_what, status, stderr, more) => {
     expect(shownAs([began(COMMAND_BEGUN), done({ ...COMMAND_BEGUN, status })]).slice(1)).toEqual([
       { ...ended("", stderr, -1), ...more, durationMs: 0 },
     ]);
+  });
+
+  it.each([
+    ["that could not be started", -1, { neverStarted: true }],
+    ["that prints the same and ran", 1, {}],
+  ])("%s, in Codex's words, is shown as what it is", (_what, exitCode, more) => {
+    const aggregatedOutput = "Failed to create unified exec process: No such file or directory (os error 2)";
+    expect(shownAs([done({ ...COMMAND_BEGUN, status: "failed", aggregatedOutput, exitCode, durationMs: 0 })]).at(-1)).toEqual({
+      ...ended(aggregatedOutput, "", exitCode),
+      ...more,
+      durationMs: 0,
+    });
   });
 
   it("is a single word if its line cannot be split", () => {
@@ -72,7 +84,7 @@ describe("a command", () => {
   });
 
   it.each([
-    ["interrupted", { kind: "interrupted" as const }, "command interrupted", {}],
+    ["interrupted", { kind: "interrupted" as const }, "command interrupted", { cutOff: true }],
     ["over while it runs on", { kind: "completed" as const }, "still running when the turn ended", { stillRuns: true }],
   ])("is closed when its turn is %s, and its later output belongs to no turn", (_what, ending, stderr, more) => {
     const memory = new ThreadMemory();

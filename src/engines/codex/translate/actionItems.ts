@@ -10,6 +10,8 @@ import type { ItemKind, OpenItem, OpenItems } from "./turnState.js";
 const COMMAND_REJECTED = "exec command rejected by user";
 const UNFINISHED = { completed: "still running when the turn ended", interrupted: "command interrupted", failed: "command interrupted" };
 const COMMAND_NOT_RUN = "the command did not run";
+/** Codex's whole output for a command that it could not start, for example in a missing folder. */
+const NOT_CREATED = /^Failed to create unified exec process: [^\n]*$/;
 
 export const commandExecution: ItemKind = {
   start: (open, { settings }) => [{ type: "commandStarted", ...commandCall(open, settings.cwd) }],
@@ -70,6 +72,8 @@ function outcomeOf(item: Fields): CommandOutcome {
     durationMs,
     ...(item["status"] === "declined" && { declined: true }),
     ...(item["unfinished"] === UNFINISHED.completed && { stillRuns: true }),
+    ...(item["unfinished"] === UNFINISHED.interrupted && { cutOff: true }),
+    ...((stderr === COMMAND_NOT_RUN || (exitCode < 0 && NOT_CREATED.test(output))) && { neverStarted: true }),
   };
 }
 
