@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
@@ -154,6 +154,27 @@ index 8a1218a1024a212bb3db30becd860315f9f3ac52..88969babd528d1c6f2b01fc8b75cb100
       "+++ b/<WS>/b.txt",
       "-b",
       "+A",
+    ]);
+  });
+
+  it("shows the modes of executable files, and a mode that changed with the content", async () => {
+    await using tree = await Tree.with({ "gone.sh": "1\n", "plain.sh": "1\n" });
+    await chmod(tree.at("gone.sh"), 0o755);
+    const diff = new TurnDiff();
+    const patch = ["*** Delete File: gone.sh", "*** Add File: new.sh", "+1", "*** Update File: plain.sh", "-1", "+2"];
+    const plan = await tree.plan(patchOf(...patch));
+    await applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true });
+    diff.add(plan);
+    await chmod(tree.at("new.sh"), 0o755);
+    await chmod(tree.at("plain.sh"), 0o610);
+    expect((await textOf(diff, tree))?.match(/^(diff|deleted|new|old).*$/gm)).toEqual([
+      "diff --git a/<WS>/gone.sh b/<WS>/gone.sh",
+      "deleted file mode 100755",
+      "diff --git a/<WS>/new.sh b/<WS>/new.sh",
+      "new file mode 100755",
+      "diff --git a/<WS>/plain.sh b/<WS>/plain.sh",
+      "old mode 100644",
+      "new mode 100755",
     ]);
   });
 

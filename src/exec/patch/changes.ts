@@ -5,7 +5,7 @@ import { isCheckout } from "../../lib/files/gitFiles.js";
 import type { MayRead } from "../../lib/files/guardedRead.js";
 import type { FileChange } from "../actions.js";
 import { NotPatchable } from "./errors.js";
-import { decodeText, type PlannedFile, readFileAt } from "./plannedFiles.js";
+import { decodeText, type PlannedFile, type Version, versionAt } from "./plannedFiles.js";
 import { unifiedDiff } from "./unifiedDiff.js";
 
 /** The change to one file, for people and clients. Paths are absolute. */
@@ -66,12 +66,11 @@ function fileChange(change: PlannedChange): FileChange {
 }
 
 const NO_BLOB = "0".repeat(40);
-const FILE_MODE = "100644";
 
 interface Tracked {
-  /** The content before the turn's first patch to the file. */
-  readonly first: Buffer | undefined;
-  readonly latest: Buffer | undefined;
+  /** The file before the turn's first patch to it. */
+  readonly first: Version | undefined;
+  readonly latest: Version | undefined;
   readonly movedFrom: string | undefined;
   readonly shownPath: string | undefined;
 }
@@ -91,8 +90,8 @@ export class TurnDiff {
       const known = this.#files.get(file.path);
       const staysMoved = file.movedFrom === undefined && file.after !== undefined && !file.isNew;
       this.#files.set(file.path, {
-        first: known === undefined ? file.before : known.first,
-        latest: file.after === undefined ? undefined : Buffer.from(file.after),
+        first: known === undefined ? versionBefore(file) : known.first,
+        latest: versionAfter(file, known?.latest),
         movedFrom: staysMoved ? known?.movedFrom : origins[at],
         shownPath: file.shownPath,
       });
@@ -102,7 +101,7 @@ export class TurnDiff {
   /** Undefined when there is no overall change. Reads the disk, because commands may have changed the files further. */
   async text({ mayRead }: { readonly mayRead: MayRead }): Promise<string | undefined> {
     for (const [file, tracked] of this.#files) {
-      const latest = await contentOf(file, { mayRead, known: tracked.latest });
+      const latest = await latestVersion(file, { mayRead, known: tracked.latest });
       if (latest !== tracked.latest) this.#files.set(file, { ...tracked, latest });
     }
     return this.#compute();
@@ -115,8 +114,8 @@ export class TurnDiff {
     const entries = [...this.#files].flatMap(([target, file]) => {
       if (moved.sources.has(target)) return [];
       const source = moved.targets.get(target);
-      const from = source === undefined ? { path: target, content: file.first } : { path: source, content: this.#files.get(source)?.first };
-      return [{ from: { ...from, path: nameOf(from.path) }, to: { path: nameOf(target), content: file.latest } }];
+      const from = source === undefined ? { path: target, version: file.first } : { path: source, version: this.#files.get(source)?.first };
+      return [{ from: { ...from, path: nameOf(from.path) }, to: { path: nameOf(target), version: file.latest } }];
     });
     const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map((entry) => this.#diffOf(entry));
     return diffs.join("") || undefined;
@@ -147,14 +146,23 @@ export class TurnDiff {
   }
 }
 
-/** The current content; where it cannot be read, the content after the last patch. */
-export async function contentOf(
+export function versionBefore({ before, wasExecutable }: PlannedFile): Version | undefined {
+  return before && { bytes: before, isExecutable: wasExecutable };
+}
+
+/** Until the file is read again, its mode is taken from before the patch. */
+export function versionAfter({ after, wasExecutable }: PlannedFile, known: Version | undefined): Version | undefined {
+  return after === undefined ? undefined : { bytes: Buffer.from(after), isExecutable: known?.isExecutable ?? wasExecutable };
+}
+
+/** The current version; where it cannot be read, the one after the last patch. */
+export async function latestVersion(
   file: string,
-  { mayRead, known }: { readonly mayRead: MayRead; readonly known: Buffer | undefined },
-): Promise<Buffer | undefined> {
+  { mayRead, known }: { readonly mayRead: MayRead; readonly known: Version | undefined },
+): Promise<Version | undefined> {
   try {
-    const { bytes } = await readFileAt(file, mayRead);
-    return known?.equals(bytes) ? known : bytes;
+    const now = await versionAt(file, mayRead);
+    return known?.isExecutable === now.isExecutable && known.bytes.equals(now.bytes) ? known : now;
   } catch (error) {
     return errorCode(error) === "ENOENT" ? undefined : known;
   }
@@ -162,24 +170,33 @@ export async function contentOf(
 
 export interface Side {
   readonly path: string;
-  readonly content: Buffer | undefined;
+  readonly version: Version | undefined;
 }
 
 export function isSame(one: Side, other: Side): boolean {
-  return one.path === other.path && one.content === other.content;
+  return one.path === other.path && one.version === other.version;
 }
 
 export function fileDiff({ from, to }: { from: Side; to: Side }): string {
-  if (from.content === to.content || (from.content !== undefined && to.content?.equals(from.content))) return "";
-  const mode =
-    from.content === undefined ? `new file mode ${FILE_MODE}\n` : to.content === undefined ? `deleted file mode ${FILE_MODE}\n` : "";
-  const changed = hunks(from.content, to.content);
-  const head = [`diff --git a/${from.path} b/${to.path}\n`, mode, `index ${blobId(from.content)}..${blobId(to.content)}\n`].join("");
+  const before = from.version?.bytes;
+  const after = to.version?.bytes;
+  if (before === after || (before !== undefined && after?.equals(before))) return "";
+  const changed = hunks(before, after);
+  const index = `index ${blobId(before)}..${blobId(after)}\n`;
+  const head = [`diff --git a/${from.path} b/${to.path}\n`, modeLines(from.version, to.version), index].join("");
   // An empty file has no lines to compare.
   if (changed === "") return head;
-  const before = from.content === undefined ? "/dev/null" : `a/${from.path}`;
-  const after = to.content === undefined ? "/dev/null" : `b/${to.path}`;
-  return `${head}--- ${before}\n+++ ${after}\n${changed}`;
+  const oldName = before === undefined ? "/dev/null" : `a/${from.path}`;
+  const newName = after === undefined ? "/dev/null" : `b/${to.path}`;
+  return `${head}--- ${oldName}\n+++ ${newName}\n${changed}`;
+}
+
+/** A mode that changes without the content is not shown, as in Codex. */
+function modeLines(from: Version | undefined, to: Version | undefined): string {
+  const modeOf = ({ isExecutable }: Version) => (isExecutable ? "100755" : "100644");
+  if (!from) return to ? `new file mode ${modeOf(to)}\n` : "";
+  if (!to) return `deleted file mode ${modeOf(from)}\n`;
+  return from.isExecutable === to.isExecutable ? "" : `old mode ${modeOf(from)}\nnew mode ${modeOf(to)}\n`;
 }
 
 function hunks(before: Buffer | undefined, after: Buffer | undefined): string {

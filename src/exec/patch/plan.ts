@@ -12,7 +12,8 @@ import {
   MOST_PATCH_LINES,
   type PlannedFile,
   PlannedFiles,
-  readFileAt,
+  type Version,
+  versionAt,
 } from "./plannedFiles.js";
 import { rewrite } from "./rewrite.js";
 
@@ -52,11 +53,11 @@ function asWritten(cwd: string): (file: PlannedFile) => PlannedFile {
 function readerOf(mayRead: MayRead): Planning["read"] {
   const total = new Total();
   return async (path) => {
-    const { bytes } = await readFileAt(path, mayRead);
-    total.add(bytes);
+    const version = await versionAt(path, mayRead);
+    total.add(version.bytes);
     if (total.isTooLarge) throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
     if (total.hasTooManyLines) throw new PatchInvalid(TOO_MANY_LINES);
-    return bytes;
+    return version;
   };
 }
 
@@ -84,7 +85,7 @@ const TOO_MANY_LINES = `the files of this patch have more than ${MOST_PATCH_LINE
 interface Planning {
   readonly planned: PlannedFiles;
   readonly cwd: string;
-  readonly read: (path: string) => Promise<Buffer>;
+  readonly read: (path: string) => Promise<Version>;
   /** The contents of files that are changed by more than one section: each further section searches the whole file again. */
   readonly searchedAgain: Total;
 }

@@ -11,6 +11,8 @@ export interface PlannedFile {
   readonly shownPath?: string;
   /** The content on disk; undefined where there is no file. */
   readonly before: Buffer | undefined;
+  /** Whether the file on disk is executable for anyone. */
+  readonly wasExecutable: boolean;
   /** The content after the patch; undefined where there will be no file. */
   readonly after: string | undefined;
   /** The source of a move with edits; it is gone after the patch. */
@@ -19,9 +21,16 @@ export interface PlannedFile {
   readonly isNew: boolean;
 }
 
+/** A file's content and mode at one moment. */
+export interface Version {
+  readonly bytes: Buffer;
+  readonly isExecutable: boolean;
+}
+
 interface Entry {
   readonly shownAs: string;
   readonly before: Buffer | undefined;
+  readonly wasExecutable: boolean;
   /** Bytes until a section changes the file. */
   now: Buffer | string | undefined;
   movedFrom: string | undefined;
@@ -37,8 +46,9 @@ export class PlannedFiles {
   }
 
   /** Must be called before any other method for the path. */
-  remember(path: string, { shownAs, before }: { shownAs: string; before: Buffer | undefined }): void {
-    this.#entries.set(path, { shownAs, before, now: before, movedFrom: undefined, isNew: false });
+  remember(path: string, { shownAs, before }: { shownAs: string; before: Version | undefined }): void {
+    const { bytes, isExecutable = false } = before ?? {};
+    this.#entries.set(path, { shownAs, before: bytes, wasExecutable: isExecutable, now: bytes, movedFrom: undefined, isNew: false });
   }
 
   current(path: string): Buffer | string | undefined {
@@ -102,6 +112,12 @@ export type FileOnDisk = Pick<ReadFile, "bytes" | "stats">;
 /** Reads the file that a path leads to. Throws ReadRefused where the thread may not read it. */
 export function readFileAt(path: string, mayRead: MayRead): Promise<FileOnDisk> {
   return readGuarded(path, { ...LIMIT, mayRead });
+}
+
+/** Like `readFileAt`, for a patch or a diff. Like git, it counts a file as executable if anyone may execute it. */
+export async function versionAt(path: string, mayRead: MayRead): Promise<Version> {
+  const { bytes, stats } = await readFileAt(path, mayRead);
+  return { bytes, isExecutable: (stats.mode & 0o111n) !== 0n };
 }
 
 /** Reads an entry of a held folder; a link there is not followed. */

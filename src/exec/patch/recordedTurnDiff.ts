@@ -1,15 +1,24 @@
 import type { MayRead } from "../../lib/files/guardedRead.js";
-import { contentOf, fileDiff, isSame, type KnownRepositories, pathInRepository, type Side } from "./changes.js";
-import type { PlannedFile } from "./plannedFiles.js";
+import {
+  fileDiff,
+  isSame,
+  type KnownRepositories,
+  latestVersion,
+  pathInRepository,
+  type Side,
+  versionAfter,
+  versionBefore,
+} from "./changes.js";
+import type { PlannedFile, Version } from "./plannedFiles.js";
 
 type Place = Pick<PlannedFile, "path" | "shownPath">;
 
 interface Followed {
-  /** Where it was, and its content, when a patch first named it. */
-  readonly origin: Place & { readonly content: Buffer | undefined };
+  /** Where and what it was when a patch first named it. */
+  readonly origin: Place & { readonly version: Version | undefined };
   place: Place;
-  /** The content after the last patch. */
-  latest: Buffer | undefined;
+  /** What it was after the last patch. */
+  latest: Version | undefined;
   diff?: { readonly from: Side; readonly to: Side; readonly text: string };
 }
 
@@ -41,15 +50,15 @@ export class RecordedTurnDiff {
 
   /** To be called after a plan was applied. */
   add({ files }: Plan): void {
-    for (const { path, after } of files) {
-      const followed = this.#at.get(path);
-      if (followed) followed.latest = after === undefined ? undefined : Buffer.from(after);
+    for (const file of files) {
+      const followed = this.#at.get(file.path);
+      if (followed) followed.latest = versionAfter(file, followed.latest);
     }
   }
 
   /** Undefined when there is no overall change. Reads the disk, because commands may have changed the files further. */
   async text({ mayRead }: { readonly mayRead: MayRead }): Promise<string | undefined> {
-    for (const followed of this.#files) followed.latest = await contentOf(followed.place.path, { mayRead, known: followed.latest });
+    for (const followed of this.#files) followed.latest = await latestVersion(followed.place.path, { mayRead, known: followed.latest });
     const repositories: KnownRepositories = new Map();
     const nameOf = ({ path, shownPath }: Place) => pathInRepository(path, repositories) ?? shownPath ?? path;
     const named = this.#files.map((followed) => ({ followed, name: nameOf(followed.place) }));
@@ -57,16 +66,17 @@ export class RecordedTurnDiff {
       .sort((one, other) => (one.name < other.name ? -1 : 1))
       .map(({ followed, name }) => {
         const { origin, latest } = followed;
-        return diffOf(followed, { from: { path: nameOf(origin), content: origin.content }, to: { path: name, content: latest } });
+        return diffOf(followed, { from: { path: nameOf(origin), version: origin.version }, to: { path: name, version: latest } });
       });
     const whole = diffs.join("");
     // Each file's diff ended with a line break, even an empty diff if nothing preceded it.
     return (whole !== "" && diffs[0] === "" ? "\n" : "") + whole || undefined;
   }
 
-  #follow({ path, shownPath, before }: PlannedFile): Followed {
-    const place = { path, shownPath };
-    const followed: Followed = { origin: { ...place, content: before }, place, latest: before };
+  #follow(file: PlannedFile): Followed {
+    const place = { path: file.path, shownPath: file.shownPath };
+    const version = versionBefore(file);
+    const followed: Followed = { origin: { ...place, version }, place, latest: version };
     this.#files.push(followed);
     return followed;
   }
