@@ -3,7 +3,7 @@ import type { ApprovalRequest } from "../approvals/model.js";
 import { assertNever } from "../lib/assertNever.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import type { ThreadEvent } from "../threads/events.js";
-import type { CommandCall, CommandOutcome, Item, RawItem } from "../threads/items.js";
+import { type CommandCall, type CommandOutcome, type Item, type RawItem, rawReasoning } from "../threads/items.js";
 
 /** One Codex event as clients and rollouts know it: `type` plus that type's fields, in Codex 0.92.0's shape and key order. */
 export type EventMsg = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -283,7 +283,7 @@ function shownItem(item: RawItem): RawItem {
       return {
         type: "reasoning",
         summary: item["summary"] ?? [],
-        content: item["content"] ?? null,
+        ...rawReasoning(item),
         encrypted_content: item["encrypted_content"] ?? null,
       };
     case "function_call":

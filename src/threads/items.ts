@@ -1,7 +1,14 @@
 import type { ParsedCommand } from "../exec/actions.js";
+import { isFields } from "../lib/fields.js";
 
 /** An item of the model's conversation exactly as it went over the wire (`type` decides the rest). */
 export type RawItem = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** The `content` field of a reasoning item as Codex writes it: left out if no part of it is the model's raw text. */
+export function rawReasoning({ content }: RawItem): { readonly content?: unknown } {
+  const isRaw = (part: unknown) => isFields(part) && part["type"] === "reasoning_text";
+  return Array.isArray(content) && !content.some(isRaw) ? {} : { content: content ?? null };
+}
 
 export type Item =
   | { readonly kind: "userMessage"; readonly id: string; readonly text: string; readonly images?: readonly string[] }

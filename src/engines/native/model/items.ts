@@ -1,6 +1,6 @@
 import { resultAsText, type TruncationPolicy, truncateMiddle } from "../../../exec/output.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import type { Item, RawItem } from "../../../threads/items.js";
+import { type Item, type RawItem, rawReasoning } from "../../../threads/items.js";
 
 /** A tool call, whichever kind of item carries it. */
 export interface ToolCall {
@@ -207,7 +207,7 @@ function asRecorded(item: RawItem, truncation: TruncationPolicy): RawItem {
       return {
         type: "reasoning",
         summary: item["summary"],
-        content: item["content"] ?? null,
+        ...rawReasoning(item),
         encrypted_content: item["encrypted_content"] ?? null,
       };
     case "function_call":

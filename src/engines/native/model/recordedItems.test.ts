@@ -23,12 +23,23 @@ describe("an item as Codex 0.92.0 read it", () => {
     ],
     ["reasoning without a summary", { type: "reasoning", id: "r", encrypted_content: "x" }, undefined],
     ["reasoning whose summary is of another kind", { type: "reasoning", summary: [{ type: "text", text: "a" }] }, undefined],
+    ["reasoning with content of another kind", { type: "reasoning", summary: [], content: [{ type: "image", text: "a" }] }, undefined],
+    ["reasoning whose content is a text", { type: "reasoning", summary: [], content: "a" }, undefined],
     [
       "a snapshot with unknown fields",
-      { type: "ghost_snapshot", ghost_commit: { id: "x", more: 1 } },
-      { type: "ghost_snapshot", ghost_commit: { id: "x", parent: null } },
+      { type: "ghost_snapshot", ghost_commit: { id: "x", preexisting_untracked_files: ["a"], preexisting_untracked_dirs: [], more: 1 } },
+      {
+        type: "ghost_snapshot",
+        ghost_commit: { id: "x", parent: null, preexisting_untracked_files: ["a"], preexisting_untracked_dirs: [] },
+      },
     ],
     ["a snapshot without its commit", { type: "ghost_snapshot" }, undefined],
+    ["a snapshot without its lists", { type: "ghost_snapshot", ghost_commit: { id: "x" } }, undefined],
+    [
+      "a snapshot whose parent is a number",
+      { type: "ghost_snapshot", ghost_commit: { id: "x", parent: 3, preexisting_untracked_files: [], preexisting_untracked_dirs: [] } },
+      undefined,
+    ],
     [
       "a search of another kind",
       { type: "web_search_call", action: { type: "dream" } },
@@ -50,7 +61,12 @@ describe("an item as Codex 0.92.0 read it", () => {
     { type: "custom_tool_call", call_id: "c", name: "apply_patch", input: "" },
     { type: "reasoning", summary: [] },
     { type: "reasoning", summary: [{ type: "summary_text", text: "a" }] },
-    { type: "ghost_snapshot", ghost_commit: { id: "abc", parent: null } },
+    { type: "reasoning", summary: [], content: [{ type: "text", text: "a" }] },
+    { type: "reasoning", summary: [], content: null },
+    {
+      type: "ghost_snapshot",
+      ghost_commit: { id: "abc", parent: null, preexisting_untracked_files: [], preexisting_untracked_dirs: ["d"] },
+    },
     { type: "web_search_call", id: "w", action: { type: "find_in_page", url: "u", pattern: "p" } },
   ])("stays as it came: $type", (item) => {
     expect(recordedItem(item)).toEqual(item);

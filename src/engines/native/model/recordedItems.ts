@@ -24,7 +24,7 @@ export function recordedItem(raw: RawItem): RawItem | undefined {
     case "ghost_snapshot":
       return recordedSnapshot(raw);
     case "reasoning":
-      return Array.isArray(raw["summary"]) && raw["summary"].every(isSummaryPart) ? raw : undefined;
+      return isListOf(isSummaryPart, raw["summary"]) && isListOf(isReasoningPart, raw["content"] ?? []) ? raw : undefined;
     case "local_shell_call":
       return raw;
     default:
@@ -38,12 +38,20 @@ const ACTION_FIELDS: Readonly<Record<string, readonly string[]>> = {
   find_in_page: ["url", "pattern"],
 };
 
-const COMMIT_FIELDS = ["id", "parent", "preexisting_untracked_files", "preexisting_untracked_dirs"];
-
 function recordedSnapshot({ type, ghost_commit }: RawItem): RawItem | undefined {
   if (!isFields(ghost_commit) || !hasTexts(ghost_commit, "id")) return undefined;
-  const known = COMMIT_FIELDS.filter((name) => name in ghost_commit).map((name) => [name, ghost_commit[name]] as const);
-  return { type, ghost_commit: { parent: null, ...Object.fromEntries(known) } };
+  const { id, parent = null, preexisting_untracked_files, preexisting_untracked_dirs } = ghost_commit;
+  if (parent !== null && typeof parent !== "string") return undefined;
+  if (![preexisting_untracked_files, preexisting_untracked_dirs].every(isTexts)) return undefined;
+  return { type, ghost_commit: { id, parent, preexisting_untracked_files, preexisting_untracked_dirs } };
+}
+
+function isTexts(value: unknown): boolean {
+  return isListOf((entry) => typeof entry === "string", value);
+}
+
+function isListOf(isEntry: (value: unknown) => boolean, value: unknown): boolean {
+  return Array.isArray(value) && value.every(isEntry);
 }
 
 function recordedSearch(raw: RawItem): RawItem {
@@ -59,6 +67,10 @@ function recordedAction(action: Fields): Fields {
 
 function isSummaryPart(part: unknown): boolean {
   return isFields(part) && part["type"] === "summary_text" && hasTexts(part, "text");
+}
+
+function isReasoningPart(part: unknown): boolean {
+  return isFields(part) && ["reasoning_text", "text"].includes(String(part["type"])) && hasTexts(part, "text");
 }
 
 const TEXT_PARTS = ["input_text", "output_text"];
