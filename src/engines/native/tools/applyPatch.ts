@@ -206,7 +206,8 @@ async function question(
     case "approvedPrefix":
       return undefined;
     case "approvedForSession":
-      for (const file of paths) runtime.approved.add(file);
+      // Codex 0.92.0 asked again after each failure.
+      if (!ctx.asRecorded || reason === undefined) for (const file of paths) runtime.approved.add(file);
       return undefined;
     case "denied":
       return { output: denialText("patch", decision) };
