@@ -48,6 +48,8 @@ export interface ProcessTree {
 export interface SandboxReport {
   /** Parses the text from the status descriptor. */
   readonly readStatus: (report: string) => SandboxStatus;
+  /** What the sandbox program's own error begins with; it is a single line. */
+  readonly complaint: string;
   /** Turns the sandbox program's error output into an error when the command never ran. */
   readonly explain: (stderr: string) => Error;
 }

@@ -160,12 +160,13 @@ describe("a sandbox that could not be set up because a folder was moved", () => 
       descriptors: [{ kind: "status" }],
       sandbox: {
         readStatus: (text) => ({ firstProcess: undefined, ran: text.includes("ran") }),
-        explain: (complaint) => (complaint.startsWith("moved") ? new PlaceMoved() : new ProgramNotStarted("sandbox", complaint)),
+        complaint: "sandbox: ",
+        explain: (complaint) => (complaint.startsWith("sandbox: moved") ? new PlaceMoved() : new ProgramNotStarted("sandbox", complaint)),
       },
       ...(again && { again }),
     };
   }
-  const MOVED = "echo moved >&2; exit 1";
+  const MOVED = "echo sandbox: moved >&2; exit 1";
   const shownBy = async (first: Launch) => {
     const shown: string[] = [];
     const ended = await runCommand(first, { onOutput: (stream, bytes) => shown.push(`${stream} ${bytes.toString()}`) }).result.then(
@@ -180,6 +181,20 @@ describe("a sandbox that could not be set up because a folder was moved", () => 
     expect(await shownBy(sandboxed(MOVED, again))).toEqual({ ended: "fine\n", shown: ["stdout fine\n"] });
   });
 
+  it("is not heard either if its complaint comes in pieces", async () => {
+    const shown: string[] = [];
+    const again = () => sandboxed("echo ran >&3; echo fine");
+    const running = runCommand(sandboxed("printf 'sandbox: ' >&2; echo next; read -r; echo moved >&2; exit 1", again), {
+      stdin: "pipe",
+      onOutput: (stream, bytes) => {
+        shown.push(`${stream} ${bytes.toString()}`);
+        if (shown.length === 1) void running.write("\n");
+      },
+    });
+    expect((await running.result).aggregatedOutput).toBe("fine\n");
+    expect(shown).toEqual(["stdout next\n", "stdout fine\n"]);
+  });
+
   it("fails if it moves again and again", async () => {
     let tries = 0;
     const next = (): Launch => {
@@ -192,17 +207,27 @@ describe("a sandbox that could not be set up because a folder was moved", () => 
 
   it("what was written to it is written again, and what it said is said", async () => {
     const again = () => sandboxed("read -r line; echo ran >&3; echo got $line");
-    const first = { ...sandboxed("read -r line; echo moved >&2; exit 1", again), release: () => ["a file was set aside"] };
+    const first = { ...sandboxed("read -r line; echo sandbox: moved >&2; exit 1", again), release: () => ["a file was set aside"] };
     const running = runCommand(first, { stdin: "pipe" });
     expect(await running.write("hello\n")).toBe(true);
     expect((await running.result).aggregatedOutput).toBe("got hello\na file was set aside\n");
   });
 
-  it("a command may say the same words", async () => {
+  it.each([
+    ["in one line", "echo sandbox: moved >&2", "sandbox: moved\n"],
+    ["in one of several lines", "echo sandbox: moved >&2; echo on >&2", "sandbox: moved\non\n"],
+    ["without a line end", "printf 'sandbox: ' >&2", "sandbox: "],
+  ])("a command may say the same words %s", async (_, words, said) => {
     const again = () => sandboxed("echo ran >&3; echo again");
-    expect(await shownBy(sandboxed("echo ran >&3; echo moved >&2; echo fine", again))).toEqual({
-      ended: "fine\nmoved\n",
-      shown: expect.arrayContaining(["stdout fine\n", "stderr moved\n"]),
+    const { ended, shown } = await shownBy(sandboxed(`echo ran >&3; ${words}`, again));
+    expect({ ended, shown: shown.join("").replaceAll("stderr ", "") }).toEqual({ ended: said, shown: said });
+  });
+
+  it("a command may say the same words, with other output", async () => {
+    const again = () => sandboxed("echo ran >&3; echo again");
+    expect(await shownBy(sandboxed("echo ran >&3; echo sandbox: moved >&2; echo fine", again))).toEqual({
+      ended: "fine\nsandbox: moved\n",
+      shown: expect.arrayContaining(["stdout fine\n", "stderr sandbox: moved\n"]),
     });
   });
 });

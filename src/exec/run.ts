@@ -174,22 +174,16 @@ const LARGEST_PIECE_BYTES = 8192;
 const MOST_PIECES = 10_000;
 
 /** Always reads to the end and drops the excess: a reader that pauses would block the command. */
-function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOptions, { again, sandbox }: Launch): CollectedOutput {
+function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOptions, { sandbox }: Launch): CollectedOutput {
   const output = { stdout: new HeadAndTail(), stderr: new HeadAndTail() };
   let pieces = 0;
-  // The error of a sandbox that is tried again is not the command's output.
-  let held: Buffer | undefined;
-  let isFirst = again !== undefined;
+  // The error of a sandbox is not the command's output. It may come in several pieces.
+  let held: Buffer | undefined = sandbox && Buffer.alloc(0);
   const take = (name: OutputName, chunk: Buffer) => {
     output[name].push(chunk);
-    if (name === "stderr" && isFirst) {
-      isFirst = false;
-      if (sandbox?.explain(chunk.toString()) instanceof PlaceMoved) {
-        held = chunk;
-        return;
-      }
-    }
-    show(name, chunk);
+    if (name !== "stderr" || !held) return show(name, chunk);
+    held = Buffer.concat([held, chunk]);
+    if (!sandbox || !mayBeComplaint(held, sandbox.complaint)) showHeld();
   };
   const showHeld = () => {
     if (held) show("stderr", held);
@@ -203,6 +197,15 @@ function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOption
   for (const name of ["stdout", "stderr"] as const) program[name].on("data", (chunk: Buffer) => take(name, chunk));
   return { ...output, note: (text) => take("stderr", Buffer.from(`${text}\n`)), showHeld };
 }
+
+function mayBeComplaint(output: Buffer, complaint: string): boolean {
+  const text = output.toString();
+  const lineEnd = text.indexOf("\n");
+  return text.length <= LONGEST_COMPLAINT && text.startsWith(complaint) && (lineEnd < 0 || lineEnd === text.length - 1);
+}
+
+/** A path, and what is wrong with it. */
+const LONGEST_COMPLAINT = 8192;
 
 function textsOf({ stdout, stderr }: CollectedOutput): Pick<CommandResult, OutputName | "aggregatedOutput" | "omittedBytes"> {
   const [out, err] = [stdout.bytes(), stderr.bytes()];

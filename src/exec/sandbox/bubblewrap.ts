@@ -117,6 +117,7 @@ function optionBytes(options: readonly string[]): Descriptor {
   return { kind: "bytes", bytes: Buffer.from(options.map((option) => `${option}\0`).join("")) };
 }
 
+const COMPLAINT = "bwrap: ";
 const NOT_EXECUTED = "execvp ";
 /** A folder or file that is held open was removed or replaced before it was mounted. */
 const MOVED_MEANWHILE = /^(?:Can't find source path \/proc\/self\/fd\/|Race condition binding )/;
@@ -126,8 +127,10 @@ const REPORT: SandboxReport = {
     firstProcess: Number(/"child-pid": (\d+)/.exec(report)?.[1]) || undefined,
     ran: report.includes('"exit-code"'),
   }),
+  complaint: COMPLAINT,
   explain: (stderr) => {
-    const complaint = stderr.trim().replace(/^bwrap: /, "");
+    const text = stderr.trim();
+    const complaint = text.startsWith(COMPLAINT) ? text.slice(COMPLAINT.length) : text;
     const at = complaint.lastIndexOf(": ");
     if (complaint.startsWith(NOT_EXECUTED) && at > NOT_EXECUTED.length)
       return new ProgramNotStarted(complaint.slice(NOT_EXECUTED.length, at), complaint.slice(at + 2));

@@ -15,6 +15,7 @@ export function launchSeatbelt(command: ConfinedCommand, confinement: Confinemen
     ...launchPlainly({ ...command, argv: [SANDBOX_EXEC, "-p", profile, "--", ...command.argv] }),
     sandbox: {
       readStatus: () => ({ firstProcess: undefined, ran: true }),
+      complaint: "sandbox-exec: ",
       explain: (stderr) => new SandboxFailed(stderr),
     },
   };
