@@ -323,7 +323,10 @@ async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | 
   if (isApproved(judged, asked)) return undefined;
   const { callId, cwd, parsed } = command;
   const words = { command: command.command, commandText: shellQuote(command.command) };
-  const decision = await ctx.ask({ kind: "command", callId, ...words, cwd, parsed, ...asked });
+  // Codex 0.92.0 offered no amendment of rules that it did not apply.
+  const withoutRules = ctx.asRecorded && runtime.settings.features["exec_policy"] === false;
+  const { proposedPrefix: _, ...withoutPrefix } = asked;
+  const decision = await ctx.ask({ kind: "command", callId, ...words, cwd, parsed, ...(withoutRules ? withoutPrefix : asked) });
   switch (decision.kind) {
     case "approved":
       return undefined;
