@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { WorkingFolders } from "../agent/grantedSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";
@@ -15,6 +15,7 @@ import { openSandbox } from "../exec/sandbox/backend.js";
 import { launchPlainly } from "../exec/sandbox/fullAccess.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
+import { isKernelFileSystem } from "../lib/files/kernelFiles.js";
 import { VERSION } from "../lib/version.js";
 import { userHome } from "../platform/userAccount.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
@@ -186,6 +187,7 @@ function sessionsFinding(codexHome: string): DoctorFinding {
     const existing = nearestExisting(folder);
     if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`);
     accessSync(existing, constants.W_OK);
+    if (isKernelFileSystem(statfsSync(existing).type)) throw new Error(`${existing} belongs to the kernel`);
     return { verdict: "ok", subject: "threads", text: `kept in ${folder}` };
   } catch (error) {
     return {

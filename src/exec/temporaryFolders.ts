@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, realpathSync, rm } from "node:fs";
+import { realpathSync, rm } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../lib/files/makeFolder.js";
 import { namesIn } from "../platform/paths.js";
 import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/processes.js";
 
@@ -23,7 +24,7 @@ export class TemporaryFolders {
   make(): string {
     if (!this.#swept) this.#sweep();
     const folder = path.join(this.#parent, claimName("tmp", randomUUID()));
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder);
     const real = realpathSync.native(folder);
     this.#kept.set(real, keepFresh(real));
     return real;

@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, open, rename, stat, unlink } from "node:fs/promises";
 import path from "node:path";
 import { AppError, describe, errorCode } from "../lib/errors.js";
+import { makeFolder } from "../lib/files/makeFolder.js";
 import { endsWithin, monotonicMs } from "../lib/promises.js";
 import type { LogFilter, LogLine, LogSink } from "./log.js";
 
@@ -216,7 +217,7 @@ class SharedLogFile implements LogFile {
   }
 
   async #open(): Promise<FileHandle> {
-    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+    await makeFolder(path.dirname(this.#file));
     const handle = await open(this.#file, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, 0o600);
     this.#handle = handle;
     this.#inode = (await handle.stat()).ino;

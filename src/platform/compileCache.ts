@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import nodeModule from "node:module";
 import path from "node:path";
+import { makeFolderSync } from "../lib/files/makeFolder.js";
 
 interface NodeCompileCache {
   readonly enableCompileCache: (folder: string) => unknown;
@@ -34,7 +35,7 @@ function privateFolder(codexHome: string): string | undefined {
   // We do not create a CODEX_HOME that does not exist yet.
   if (!statSync(codexHome, { throwIfNoEntry: false })) return undefined;
   const folder = path.join(codexHome, "mcp-server", "compiled");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder);
   const found = lstatSync(folder);
   const isOurs = process.getuid === undefined || (found.uid === process.getuid() && (found.mode & ACCESSIBLE_TO_OTHERS) === 0);
   return found.isDirectory() && isOurs ? folder : undefined;

@@ -1,7 +1,6 @@
 import {
   closeSync,
   existsSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -14,6 +13,7 @@ import {
 import { hostname } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
+import { makeFolderSync } from "../lib/files/makeFolder.js";
 
 /** An entry of the kernel's table of processes. Without `/proc` the table is empty. */
 export interface ProcessEntry {
@@ -215,7 +215,7 @@ export function makeClaim(file: string, text = ""): boolean {
     if (errorCode(error) === "EEXIST") return false;
     if (errorCode(error) !== "ENOENT") throw error;
   }
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolderSync(path.dirname(file));
   make();
   return true;
 }

@@ -324,6 +324,17 @@ describe.concurrent("doctor names the problem and the remedy", () => {
       complaints: [`threads      ${folder} cannot be written (${folder} is not a folder): set CODEX_HOME to a folder that can`],
     });
   });
+
+  it("when the home folder is the kernel's", async () => {
+    await using stage = await setStage();
+    const finished = await doctor({ stage, args: ["--engine", "scripted"], env: { CODEX_HOME: "", HOME: "/proc" } });
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
+      code: 1,
+      complaints: [
+        expect.stringMatching(/^threads {6}\/proc\/\.codex\/sessions cannot be written \(.+\): set CODEX_HOME to a folder that can$/),
+      ],
+    });
+  });
 });
 
 describe.concurrent("doctor never prints a secret", () => {

@@ -42,11 +42,12 @@ describe.concurrent("when threads cannot be written", () => {
     expect(await beginThread(server)).toEqual(expect.any(String));
   });
 
-  it("because the home folder cannot be written, the call fails with the remedy", async () => {
-    // Nobody can create a folder in /sys.
-    await using server = await startServer({ env: { CODEX_HOME: "", HOME: "/sys" } });
+  it.each(["/sys", "/proc"])("because nobody can create a folder in the home folder, %s, the call fails with the remedy", async (home) => {
+    await using server = await startServer({ env: { CODEX_HOME: "", HOME: home } });
     const why = expect.stringMatching(
-      /^Cannot create the folder for threads and settings \(E.* mkdir '\/sys\/\.codex'\)\. Set CODEX_HOME to a folder that this user can write\.$/,
+      new RegExp(
+        `^Cannot create the folder for threads and settings \\(E.* mkdir '${home}/\\.codex'\\)\\. Set CODEX_HOME to a folder that this user can write\\.$`,
+      ),
     );
     expect(await server.call("codex", { prompt: "!say hi" }).result()).toEqual(refused(why));
   });

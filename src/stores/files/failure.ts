@@ -28,7 +28,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EIO: "The disk reports an error: check it, then send the reply again.",
 };
 
-/** On a read-only file system, Node's recursive mkdir says that the folder does not exist. */
+/** Where no folder can be made, as in /proc, the kernel says that the folder around it does not exist. */
 function wantsFolder(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && error.syscall === "mkdir" && errorCode(error) === "ENOENT";
 }

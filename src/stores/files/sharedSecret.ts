@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
+import { makeFolder } from "../../lib/files/makeFolder.js";
 
 const BYTES = 32;
 
@@ -33,7 +34,7 @@ async function secretIn(file: string): Promise<Buffer | undefined> {
 /** The file gets its name when it is complete, and only one process succeeds: a second one uses the first one's. */
 async function makeSecret(file: string): Promise<Buffer> {
   const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
-  await promises.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(path.dirname(file));
   try {
     await promises.writeFile(draft, randomBytes(BYTES), { mode: 0o600, flag: "wx" });
     await promises.link(draft, file).catch(async (error: unknown) => {

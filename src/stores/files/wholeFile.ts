@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
+import { makeFolder } from "../../lib/files/makeFolder.js";
 
 /**
  * Replaces a small file atomically; creates its folder, private to the user. The file is on disk before it gets its name: after a power
@@ -8,7 +9,7 @@ import path from "node:path";
  */
 export async function writeWholeFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
-  await promises.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(path.dirname(file));
   try {
     await writeAndSync(draft, text);
     await promises.rename(draft, file);

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
+import { accessSync, constants, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { Launch } from "../../../exec/launch.js";
@@ -6,6 +6,7 @@ import { MARK_HEADER, MARK_VARIABLE, markText, type TurnMark } from "../../../ex
 import { isExecutableFile, type OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
 import { errorCode } from "../../../lib/errors.js";
+import { makeFolderSync } from "../../../lib/files/makeFolder.js";
 import type { McpServerSettings, McpServerTransport } from "../../../threads/settings.js";
 import { McpProgramDistrusted } from "./failures.js";
 import { fetchMessages, HttpTransport } from "./httpTransport.js";
@@ -100,7 +101,7 @@ function notThere(command: string): Error {
 function startFolder(codexHome: string): string {
   const folder = path.join(codexHome, "mcp-server", "start-folder");
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder);
     writeFileSync(path.join(folder, "package.json"), '{ "private": true }\n', { flag: "wx", mode: 0o600 });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") return path.parse(codexHome).root;

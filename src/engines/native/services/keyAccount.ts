@@ -3,6 +3,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { AppError, describe, errorCode } from "../../../lib/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { makeFolder } from "../../../lib/files/makeFolder.js";
 import type { Account, AccountState } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "../model/client.js";
@@ -164,7 +165,7 @@ async function readIfThere(file: string): Promise<string> {
 /** Atomic, whenever the process ends. The folder is hidden from commands, so none sees the temporary file; a link stays a link. */
 async function writeMembers(named: string, members: Fields): Promise<void> {
   await attempt(`write ${named}`, async () => {
-    await promises.mkdir(path.dirname(named), { recursive: true, mode: 0o700 });
+    await makeFolder(path.dirname(named));
     const file = await promises.realpath(named).catch(() => named);
     const draft = `${file}.${randomUUID()}.new`;
     try {

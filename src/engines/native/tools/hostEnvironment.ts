@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import type { CommandLimits } from "../../../exec/commandLimits.js";
 import { NO_SANDBOX } from "../../../exec/errors.js";
@@ -14,6 +14,7 @@ import { type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlac
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { describe } from "../../../lib/errors.js";
+import { makeFolderSync } from "../../../lib/files/makeFolder.js";
 import { followLinks, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import { ownRun, runName } from "../../../platform/processes.js";
 import { StorageFailed } from "../../../threads/errors.js";
@@ -181,7 +182,7 @@ export class HostEnvironment {
 
 function makeCodexHome(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder);
   } catch (error) {
     const remedy = "Set CODEX_HOME to a folder that this user can write.";
     throw new StorageFailed(`Cannot create the folder for threads and settings (${describe(error)}). ${remedy}`, { cause: error });

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { linkSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, errorCode } from "../../../lib/errors.js";
+import { makeFolderSync } from "../../../lib/files/makeFolder.js";
 import { AccessMisconfigured } from "../errors.js";
 import type { ScopeWords } from "../identity.js";
 import { parseTokenFile } from "./tokenFile.js";
@@ -21,7 +22,7 @@ export interface OwnToken {
 export function keepOwnToken(codexHome: string, scopes: ScopeWords): OwnToken {
   const file = path.join(codexHome, "mcp-server", "token");
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    makeFolderSync(path.dirname(file));
     return { file, token: readOwnToken(file, scopes) ?? makeOwnToken(file, scopes) };
   } catch (error) {
     if (error instanceof AccessMisconfigured) throw error;

@@ -1,6 +1,7 @@
 import { existsSync, promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../../lib/errors.js";
+import { makeFolder } from "../../../lib/files/makeFolder.js";
 import { newThreadId, type ThreadId } from "../../../lib/ids.js";
 import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadCatalog, ThreadPage, ThreadQuery } from "../../../threads/store.js";
@@ -125,7 +126,7 @@ export class RolloutCatalog implements ThreadCatalog {
     if (target === file) return;
     if (existsSync(target)) throw new StorageFailed(`${target} is there already. Move one of the two files of this thread away.`);
     try {
-      await promises.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+      await makeFolder(path.dirname(target));
       await promises.rename(file, target);
     } catch (error) {
       throw storageFailure("move the thread's file to", target, error);
@@ -153,7 +154,7 @@ async function writeFork(parts: ForkParts): Promise<void> {
   const { path: target } = parts.fork;
   const draft = `${target}.new`;
   try {
-    await promises.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+    await makeFolder(path.dirname(target));
     await using source = await openRollout(parts.source.path);
     await using file = await promises.open(draft, "wx", 0o600);
     for await (const line of forkedLines(threadLines(source, parts.codexHome), parts)) await file.appendFile(line);

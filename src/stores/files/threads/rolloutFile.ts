@@ -1,17 +1,8 @@
-import {
-  closeSync,
-  constants,
-  fdatasync as fdatasyncWithCallback,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fdatasync as fdatasyncWithCallback, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { errorCode } from "../../../lib/errors.js";
+import { makeFolderSync } from "../../../lib/files/makeFolder.js";
 import { type ThreadId, threadIdOf } from "../../../lib/ids.js";
 import { storageFailure } from "../failure.js";
 
@@ -156,7 +147,7 @@ function openMakingFolders(file: string): number {
     return open();
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    makeFolderSync(path.dirname(file));
     return open();
   }
 }
