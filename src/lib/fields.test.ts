@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isFields, oneOf, parseForeignJson, textOrNothing, withoutUndefined } from "./fields.js";
+import { isFields, isNestedTooDeeply, oneOf, parseForeignJson, textOrNothing, withoutUndefined } from "./fields.js";
 
 it("only an object has fields", () => {
   expect([{}, { a: 1 }, [], null, undefined, "text", 5].map(isFields)).toEqual([true, true, false, false, false, false, false]);
@@ -8,6 +8,11 @@ it("only an object has fields", () => {
 it("a value counts if it has the right type", () => {
   expect(["text", "", 5, null].map(textOrNothing)).toEqual(["text", "", undefined, undefined]);
   expect(["yes", "no", "maybe", 5].map((value) => oneOf(["yes", "no"], value))).toEqual(["yes", "no", undefined, undefined]);
+});
+
+it("100 levels of objects and lists may be nested, and no more", () => {
+  const nested = (levels: number) => JSON.parse(`${'{"a":1,"b":['.repeat(levels / 2)}${"]}".repeat(levels / 2)}`);
+  expect([nested(100), nested(102), nested(200_000), 5, null, []].map(isNestedTooDeeply)).toEqual([false, true, true, false, false, false]);
 });
 
 it("a key without a value is omitted, one with null is not", () => {

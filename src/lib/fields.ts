@@ -5,6 +5,26 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/**
+ * More levels than anybody's schema or result has, and fewer than Codex and other strict readers accept in a line that contains the value.
+ * Node reads far more levels, but fails when it writes them.
+ */
+export const MOST_LEVELS = 100;
+
+/** Whether objects and lists are nested in more levels. Without recursion, which ends at some thousand levels. */
+export function isNestedTooDeeply(value: unknown): boolean {
+  let level = [value].filter(isNesting);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === MOST_LEVELS) return true;
+    level = level.flatMap((entry) => Object.values(entry).filter(isNesting));
+  }
+  return false;
+}
+
+function isNesting(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 export function textOrNothing(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sandbox } from "../sandbox/available.js";
 import { eventually } from "../support/eventually.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
 import { newMark } from "../support/processes/agentMcpServers.js";
 import { processesMarked, stragglers } from "../support/processes/markedProcesses.js";
 import { startServer } from "../support/processes/mcpServer.js";
@@ -49,6 +51,16 @@ describe("the agent's MCP servers", () => {
     await server.initialize();
     await server.call("codex", { prompt: "!say up" }).result();
     expect(readFileSync(seen, "utf8").trim() === readlinkSync("/proc/self/ns/pid")).toBe(!own);
+  });
+
+  it("do not fail a thread's turns by a tool that cannot be written", async () => {
+    await using model = await startResponsesServer();
+    const own = configOf(`command = "${process.execPath}"\nargs = ["${UNRULY}", "deep"]`, newMark().mark);
+    await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) + own });
+    await server.initialize();
+    expect(await server.call("codex", { prompt: "!say up" }).result()).toMatchObject({
+      structuredContent: { status: "completed", content: "up", notices: [expect.stringContaining("these tools are left out")] },
+    });
   });
 
   it("neither run in the workspace nor come from it", async () => {

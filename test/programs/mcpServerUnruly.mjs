@@ -6,6 +6,7 @@
 //   stubborn          ignores the end of its input and SIGTERM
 //   breeder           starts a stubborn child in its process group
 //   named NAME…       offers tools with these names
+//   deep              offers a tool whose input schema has 100,000 levels, and one whose results have
 // and at the first call of a tool:
 //   hoarse            closes its output, and keeps running
 //   brittle           is killed
@@ -16,6 +17,9 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 
 const [behaviour, ...words] = process.argv.slice(2);
+
+// Node cannot write such an object.
+const DEEP = `${'{"x":'.repeat(100_000)}1${"}".repeat(100_000)}`;
 
 process.stdout.on("error", () => {});
 
@@ -32,10 +36,11 @@ if (behaviour === "breeder" || behaviour === "forsaking")
   spawn(process.execPath, [import.meta.filename, "stubborn"], { stdio: ["ignore", "inherit", "inherit"] });
 if (behaviour === "late") await appearance(words[0]);
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const { id, method } = JSON.parse(line);
+for await (const request of createInterface({ input: process.stdin })) {
+  const { id, method } = JSON.parse(request);
   if (id === undefined || behaviour === "silent") continue;
-  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...answerTo(method) })}\n`, () => {});
+  const line = JSON.stringify({ jsonrpc: "2.0", id, ...answerTo(method) });
+  process.stdout.write(`${line.replace('"DEEP"', DEEP)}\n`, () => {});
 }
 
 function answerTo(method) {
@@ -43,12 +48,14 @@ function answerTo(method) {
     case "initialize":
       return { result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "unruly", version: "1" } } };
     case "tools/list":
+      if (behaviour === "deep") return { result: { tools: [{ name: "nested", inputSchema: { properties: "DEEP" } }, { name: "plain" }] } };
       // Entries without a valid description or schema.
       return { result: { tools: (behaviour === "named" ? words : ["pid"]).map((name) => ({ name, inputSchema: {} })) } };
     case "tools/call":
       if (behaviour === "hoarse") closeSync(1);
       if (behaviour === "brittle") process.kill(process.pid, "SIGKILL");
       if (behaviour === "forsaking") process.exit(5);
+      if (behaviour === "deep") return { result: { content: [], structuredContent: {}, _meta: { x: "DEEP" } } };
       return { result: { content: [{ type: "text", text: String(process.pid) }] } };
     default:
       return { error: { code: -32_601, message: "Method not found" } };

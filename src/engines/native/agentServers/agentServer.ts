@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import type { TurnMark } from "../../../exec/nesting/turnMark.js";
 import { describe } from "../../../lib/errors.js";
+import { isNestedTooDeeply, MOST_LEVELS } from "../../../lib/fields.js";
 import { Deadline, orAborted, withDeadline } from "../../../lib/promises.js";
 import { VERSION } from "../../../lib/version.js";
 import type { McpServerSettings } from "../../../threads/settings.js";
@@ -126,7 +127,7 @@ async function openConnection(settings: McpServerSettings, options: ConnectionOp
     const { Client } = await import("./sdk.js");
     const client = new Client(IDENTITY, { capabilities: { elicitation: {} } });
     client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) => {
-      if (!("requestedSchema" in params)) return { action: "decline" };
+      if (!("requestedSchema" in params) || isNestedTooDeeply(params)) return { action: "decline" };
       const { message, requestedSchema } = params;
       return options.questions.ask({ server: name, message, requestedSchema }, mcpReq.signal);
     });
@@ -197,13 +198,23 @@ class Connection {
   async listTools(signal: AbortSignal): Promise<readonly ListedTool[]> {
     if (!this.#client.getServerCapabilities()?.tools) return [];
     return allPages("tools/list", async (params) => {
-      const { tools, nextCursor } = await this.request({ method: "tools/list", params, answer: ToolPage }, signal);
+      const { tools, nextCursor } = await this.#ask({ method: "tools/list", params, answer: ToolPage }, signal);
       return { entries: tools, nextCursor };
     });
   }
 
   /** Aborting the signal cancels the request at the server. */
   async request<Schema extends StandardSchemaV1>(
+    request: McpRequest<Schema>,
+    signal: AbortSignal,
+  ): Promise<StandardSchemaV1.InferOutput<Schema>> {
+    const answer = await this.#ask(request, signal);
+    if (isNestedTooDeeply(answer))
+      throw new McpRequestFailed(`${request.method} failed: the response is nested in more than ${MOST_LEVELS} levels`);
+    return answer;
+  }
+
+  async #ask<Schema extends StandardSchemaV1>(
     { method, params = {}, answer }: McpRequest<Schema>,
     signal: AbortSignal,
   ): Promise<StandardSchemaV1.InferOutput<Schema>> {

@@ -269,6 +269,25 @@ function summaryOf(news: readonly McpStartupNews[]): Extract<McpStartupNews, { t
   return summary;
 }
 
+it("what a server nests in 100,000 levels is left out, and so are such arguments; everything else works", async () => {
+  await using servers = openServers([programServer("s", unruly("deep"))]);
+  const [, warning, ...news] = await startupOf(servers);
+  expect([warning, news.at(-1)]).toEqual([
+    {
+      type: "warning",
+      message: "Of the MCP server s these tools are left out, because their input schemas are nested in more than 100 levels: nested.",
+    },
+    { type: "mcpStartupCompleted", ready: ["s"], failed: [], cancelled: [] },
+  ]);
+  const tools = await servers.tools({ signal: NEVER });
+  expect(tools.map(({ name }) => name)).toEqual(["mcp__s__plain"]);
+  const { events, result } = await callNamed(servers, "mcp__s__plain");
+  expect(result).toEqual({ output: expect.stringContaining("tools/call failed: the response is nested in more than 100 levels") });
+  expect(JSON.stringify(events)).toContain("is nested in more than 100 levels");
+  const refused = await callNamed(servers, "mcp__s__plain", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
+  expect(refused).toEqual({ events: [], result: { output: "err: the arguments are nested in more than 100 levels" } });
+});
+
 describe("closing", () => {
   it.for(["stubborn", "breeder", "noisy"])("ends a %s server and all it started", async (behaviour) => {
     const { mark, env } = newMark();

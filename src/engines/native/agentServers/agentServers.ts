@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { TurnMark } from "../../../exec/nesting/turnMark.js";
 import { describe } from "../../../lib/errors.js";
-import { isFields } from "../../../lib/fields.js";
+import { isFields, isNestedTooDeeply, MOST_LEVELS } from "../../../lib/fields.js";
 import { endsWithin, orAborted } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { McpServerStatus } from "../../../threads/items.js";
@@ -134,8 +134,11 @@ export class AgentServers implements AsyncDisposable {
 
   #addTools(server: AgentServer): void {
     const { readingOnly = false } = this.#options;
-    const added = server.tools.flatMap((tool) => {
-      if (readingOnly && !isReading(tool)) return [];
+    const offered = server.tools.filter((tool) => !readingOnly || isReading(tool));
+    const leftOut = offered.filter(({ inputSchema }) => isNestedTooDeeply(inputSchema));
+    if (leftOut.length > 0) this.#news.leftOut(server.name, leftOut);
+    const added = offered.flatMap((tool) => {
+      if (leftOut.includes(tool)) return [];
       const name = this.#names.assign(server.name, tool.name);
       return name === undefined ? [] : [mcpTool({ name, tool, server, shorten: this.#options.shorten })];
     });
@@ -180,7 +183,10 @@ function withHash(plain: string, raw: string): string {
   return plain.slice(0, LONGEST_NAME - hash.length) + hash;
 }
 
-export type McpStartupNews = Extract<ThreadEvent, { type: "mcpStartupUpdated" | "mcpStartupCompleted" }>;
+export type McpStartupNews = Extract<ThreadEvent, { type: "mcpStartupUpdated" | "mcpStartupCompleted" | "warning" }>;
+
+/** A warning is for people. */
+const MOST_NAMED = 10;
 
 /** The result of a start. The bare reason of a failure is for the summary, the full sentence for the update. */
 type Outcome = { readonly state: "ready" | "cancelled" } | { readonly state: "failed"; readonly error: string; readonly reason: string };
@@ -206,6 +212,15 @@ class StartupNews {
   ready(server: string): void {
     this.#tell(server, { state: "ready" });
     this.#settle(server, { state: "ready" });
+  }
+
+  leftOut(server: string, tools: readonly ListedTool[]): void {
+    const names = tools.slice(0, MOST_NAMED).map(({ name }) => name);
+    const others = tools.length > names.length ? ` and ${tools.length - names.length} more` : "";
+    const message =
+      `Of the MCP server ${server} these tools are left out, because their input schemas are nested in more than ${MOST_LEVELS} levels: ` +
+      `${names.join(", ")}${others}.`;
+    this.#untold.push({ type: "warning", message });
   }
 
   failed(server: string, cause: unknown): void {

@@ -1,6 +1,6 @@
 import { unexpected } from "../../../lib/complaints.js";
 import { describe } from "../../../lib/errors.js";
-import { type Fields, isFields, parseForeignJson } from "../../../lib/fields.js";
+import { type Fields, isFields, isNestedTooDeeply, MOST_LEVELS, parseForeignJson } from "../../../lib/fields.js";
 import { JsonFault, lineAndColumn, readPlaces } from "../../../lib/serdeJson.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import type { Declaration, DeclaredTool, ToolContext, ToolResult, ToolRun } from "../tools/tool.js";
@@ -44,7 +44,9 @@ function parsedArguments(
 ): { readonly value: unknown } | { readonly complaint: string } {
   if (args.trim() === "") return { value: null };
   try {
-    return { value: parseForeignJson(args) };
+    const value = parseForeignJson(args);
+    if (isNestedTooDeeply(value)) return { complaint: `the arguments are nested in more than ${MOST_LEVELS} levels` };
+    return { value };
   } catch (error) {
     const fault = asRecorded ? readPlaces(args) : undefined;
     return { complaint: fault instanceof JsonFault ? `${fault.message} at ${lineAndColumn(args, fault.offset)}` : describe(error) };
