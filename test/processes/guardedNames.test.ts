@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
 import { eventually } from "../support/eventually.js";
 import { bundledProgram } from "../support/processes/bundledProgram.js";
@@ -59,17 +59,45 @@ describe.skipIf(isMissing)("names that other programs run", () => {
   });
 });
 
-it.skipIf(process.platform !== "linux")("a folder that a command made unreadable must not be changed by the next one", async () => {
-  using program = await bundledProgram("guardedSearch");
-  // Root may list every folder.
-  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534, env: {} } : {};
-  const { stdout } = spawnSync(process.execPath, ["--input-type=module"], {
-    input: readFileSync(program.file),
-    encoding: "utf8",
-    ...nobody,
+describe.skipIf(isMissing)("folders that a command closes by their permissions", () => {
+  let program: Awaited<ReturnType<typeof bundledProgram>>;
+  beforeAll(async () => {
+    program = await bundledProgram("closedFolders");
   });
-  expect(JSON.parse(stdout)).toEqual([
-    { names: ["inner/.vscode"], unreadable: [] },
-    { names: [], unreadable: ["inner"] },
-  ]);
+  afterAll(() => program[Symbol.dispose]());
+
+  function play(story: string, mode = ""): unknown {
+    // Permissions do not stop root.
+    const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-", story, mode], {
+      input: readFileSync(program.file),
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"] },
+      ...nobody,
+    });
+    return stdout === "" ? stderr : JSON.parse(stdout);
+  }
+
+  it.each(["000", "100", "300", "400", "600"])(
+    "keep the names in them that other programs run, however many others it closes: mode %s",
+    (mode) => {
+      expect(play("remembered", mode)).toEqual(["closed", "ran", "ran", "mine", "mine"]);
+    },
+  );
+
+  it("stay usable to later turns if they hide none of those names, until somebody else changes them", () => {
+    expect(play("harmless")).toEqual(["opened", "removed", "kept"]);
+  });
+
+  it("keep those that the user closed", () => {
+    expect(play("nested")).toEqual(["closed", "ran", "mine"]);
+  });
+
+  it("are too many to be protected from the commands of a server that does not know what they hide", () => {
+    expect(play("tooMany")).toContain("/work cannot be opened to commands.");
+  });
+
+  it("can be the thread's own folder, in which another server runs no commands then", () => {
+    expect(play("root")).toContain("The command was not run: /work cannot be opened");
+  });
 });

@@ -260,7 +260,7 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     const { names, isComplete } = await new GuardedNameSearch().find(workspace);
     expect([names.length, isComplete, names.filter((name) => !/\/work\/p\d+\/\.envrc$/.test(name))]).toEqual([256, false, []]);
     const own = new Set(names.slice(0, 200));
-    expect(await new GuardedNameSearch().find(workspace, own)).toMatchObject({ isComplete: true, names: { length: 100 } });
+    expect(await new GuardedNameSearch().find(workspace, { besides: own })).toMatchObject({ isComplete: true, names: { length: 100 } });
   });
 
   it("are remembered: new folders do not remove their protection", async () => {
@@ -268,8 +268,8 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     const search = new GuardedNameSearch();
     expect((await search.find(workspace)).names).toEqual([guarded]);
     for (let at = 0; at < 1_600; at++) folder(`work/decoys/${at}`);
-    expect(await search.find(workspace)).toEqual({ names: [guarded], unreadable: [], isComplete: false });
-    expect(await search.find(workspace, new Set([guarded]))).toMatchObject({ names: [] });
+    expect(await search.find(workspace)).toEqual({ names: [guarded], closed: [], places: [guarded], isComplete: false });
+    expect(await search.find(workspace, { besides: new Set([guarded]) })).toMatchObject({ names: [] });
   });
 
   it("are not held open while a command runs, nor are the folders on their paths", async () => {

@@ -3,6 +3,7 @@ import { foldersBetween, followLinks, isBelow, isInside, isThere, resolvedAsFarA
 import { RootRefused } from "../errors.js";
 import { SYSTEM_FOLDERS } from "../outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../policies.js";
+import { closedTo } from "./closedFolders.js";
 import { executedPart } from "./guardedNames.js";
 import { type CallerView, type HiddenPlace, isVisible, outermostHidden, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
 import { enforceableRoots, mayWrite, type WritableRoot, writableRoots } from "./policy.js";
@@ -33,7 +34,10 @@ export interface Confinement {
   readonly hidden: readonly HiddenPlace[];
   /** Real paths that no command may write, whichever root contains them: the server's own programs. */
   readonly ownPrograms: readonly string[];
-  /** Real paths in the thread's folder that stay read-only, because other programs execute their content. */
+  /**
+   * Real paths in the thread's folder that stay read-only, because other programs execute their content. A root among them cannot be opened
+   * to commands.
+   */
   readonly guarded: readonly string[];
   /** The narrower view of a network caller; absent for the server's own user. */
   readonly caller?: CallerView | undefined;
@@ -152,8 +156,9 @@ function wholeIfWritable(place: HiddenPlace, writable: readonly string[]): Hidde
 }
 
 /** Folders of the server and of the system are never made writable: a temporary folder is skipped, and a requested one is an error. */
-function isOpenable({ root, given, temporary }: WritableRoot, { policy, hidden, ownPrograms }: Confinement): boolean {
+function isOpenable({ root, given, temporary }: WritableRoot, { policy, hidden, ownPrograms, guarded }: Confinement): boolean {
   if (policy.type === "danger-full-access") return true;
+  if (!temporary && guarded.includes(root)) throw new RootRefused(`The command was not run: ${closedTo(given)}`);
   const owned =
     (hidden.find(({ folder }) => folder === root) ?? sealAround(hidden, root))?.folder ??
     [...ownPrograms, ...systemFolders()].find((place) => isInside(root, place));

@@ -1,9 +1,9 @@
 import { type Dir, type Dirent, lstatSync, opendirSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
-import { errorCode } from "../../lib/errors.js";
 import { findCheckout } from "../../lib/files/gitFiles.js";
 import { firstNamesIn, isBelow, isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
+import { closedFolderAround, refusalOf, sightOf } from "./closedFolders.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
 import { runByGit } from "./runByGit.js";
 
@@ -56,18 +56,40 @@ const FOLDERS_AT_ONCE = 50;
 const ENTRIES_AT_ONCE = 1_000;
 /** The limit of guarded names. Each is one more mount for every command. */
 const MOST_FOUND = 256;
+/** The limit of closed folders, which are mounts as well. */
+const MOST_CLOSED = 256;
 /** The settings of each are read, with the files that they include. */
 const MOST_REPOSITORIES = 256;
 
 type NameSet = Pick<ReadonlySet<string>, "has">;
 
-export interface GuardedNames {
+interface GuardedNames {
   /** Real paths, outermost first. */
   readonly names: readonly string[];
-  /** Folders of this user that could not be listed. A command may have taken the permission, and the next one could restore it. */
-  readonly unreadable: readonly string[];
+  /**
+   * Folders that are closed to the search, those around remembered names first. A command may have taken the permission, and the next one
+   * could restore it.
+   */
+  readonly closed: readonly string[];
   /** False: the project was too large for a complete search. */
   readonly isComplete: boolean;
+}
+
+export interface GuardedPlaces extends GuardedNames {
+  /**
+   * The names and the closed folders: what must be read-only for commands. If that is not enough, a searched folder itself, which therefore
+   * cannot be opened to commands.
+   */
+  readonly places: readonly string[];
+}
+
+interface SearchedPlaces {
+  /** Names that do not count. */
+  readonly besides?: NameSet;
+  /** Closed folders that hide nothing. */
+  readonly harmless?: NameSet;
+  /** Folders outside the project which commands may write too. The search in them is always short. */
+  readonly further?: readonly string[];
 }
 
 /**
@@ -79,8 +101,9 @@ async function findGuardedNames(
   root: string,
   { bounds, known, besides }: { readonly bounds: SearchBounds; readonly known: readonly string[]; readonly besides: NameSet },
 ): Promise<GuardedNames> {
-  const names = known.filter((name) => !besides.has(name));
-  const unreadable: string[] = [];
+  const names = [...known];
+  const closed: string[] = [];
+  let isComplete = true;
   const isKnown = new Set(names);
   const newNames = (found: readonly string[]) =>
     found.filter((name) => !besides.has(name) && !isKnown.has(name) && !names.some((other) => isInside(name, other)));
@@ -93,21 +116,24 @@ async function findGuardedNames(
   for (let depth = 0; folders.length > 0; depth++) {
     const next: string[] = [];
     for (const folder of folders) {
-      if (depth === bounds.depth || visited++ >= bounds.folders) return { names, unreadable, isComplete: false };
+      if (depth === bounds.depth || visited++ >= bounds.folders) return { names, closed, isComplete: false };
       if (visited % FOLDERS_AT_ONCE === 0) await loopTurn();
       let gitParts = 0;
-      for (const entry of entriesOf(folder, () => unreadable.push(folder))) {
+      const { entries, refusal } = listing(folder);
+      if (refusal === "closed") closed.push(folder);
+      if (refusal === "failed") isComplete = false;
+      for (const entry of entries) {
         if (GIT_PARTS.has(entry.name)) gitParts++;
-        if (seen++ >= bounds.entries) return { names, unreadable, isComplete: false };
+        if (seen++ >= bounds.entries) return { names, closed, isComplete: false };
         if (seen % ENTRIES_AT_ONCE === 0) await loopTurn();
         const file = path.join(folder, entry.name);
         if (besides.has(file)) continue;
         if (entry.name === ".git") {
-          if (repositories++ >= MOST_REPOSITORIES) return { names, unreadable, isComplete: false };
+          if (repositories++ >= MOST_REPOSITORIES) return { names, closed, isComplete: false };
           await loopTurn();
         }
         const found = newNames(guardedAt(file, entry, root));
-        if (names.length + found.length > MOST_FOUND) return { names, unreadable, isComplete: false };
+        if (names.length + found.length > MOST_FOUND) return { names, closed, isComplete: false };
         names.push(...found);
         if (entry.isDirectory() && !isProtectedName(entry.name) && !NAMES.has(entry.name) && !SKIPPED.has(entry.name)) next.push(file);
       }
@@ -116,7 +142,7 @@ async function findGuardedNames(
     }
     folders = next;
   }
-  return { names, unreadable, isComplete: true };
+  return { names, closed, isComplete };
 }
 
 /** Whether a file is, or lies in, something that other programs execute: for files that a search did not reach. */
@@ -179,40 +205,26 @@ function foldersNamedBy(dotGit: string, root: string): string[] {
 }
 
 function isRealThing(file: string): boolean {
+  return sightOf(file) === "real";
+}
+
+function listing(folder: string): { readonly entries: Iterable<Dirent>; readonly refusal?: ReturnType<typeof refusalOf> } {
   try {
-    const stat = lstatSync(file, { throwIfNoEntry: false });
-    return stat !== undefined && !stat.isSymbolicLink();
-  } catch {
-    // A folder on the path is a file now, or is unreadable.
-    return false;
+    // The dot needs the permission to enter the folder, without which its entries could be listed but not examined.
+    return { entries: entriesOf(opendirSync(`${folder}${path.sep}.`)) };
+  } catch (error) {
+    return { entries: [], refusal: refusalOf(error, folder) };
   }
 }
 
 /** One by one: a folder may have hundreds of thousands of entries. Without waiting: each wait costs more than the reading of a usual folder. */
-function* entriesOf(folder: string, refused: () => void): Generator<Dirent> {
-  let open: Dir;
-  try {
-    open = opendirSync(folder);
-  } catch (error) {
-    if (errorCode(error) === "EACCES" && isOwn(folder)) refused();
-    // No longer a folder, or unreadable.
-    return;
-  }
+function* entriesOf(open: Dir): Generator<Dirent> {
   try {
     for (let entry = open.readSync(); entry; entry = open.readSync()) yield entry;
   } catch {
     // It vanished, or the disk failed; the entries read so far are all that is available.
   } finally {
     open.closeSync();
-  }
-}
-
-/** Only its owner can change the permissions of a folder. */
-function isOwn(folder: string): boolean {
-  try {
-    return lstatSync(folder).uid === process.getuid?.();
-  } catch {
-    return false;
   }
 }
 
@@ -226,57 +238,43 @@ const MOST_PROJECTS = 100;
 export class GuardedNameSearch {
   readonly #byProject = new Map<string, readonly string[]>();
 
-  /**
-   * The guarded names that exist now, except those in `besides`. The search is always short in `further` folders, which commands may write
-   * too. Never rejects.
-   */
-  async find(root: string, besides: NameSet = new Set(), further: readonly string[] = []): Promise<GuardedNames> {
-    const found = await this.#findIn(root, { besides, first: FIRST });
-    const all = [found];
-    for (const folder of further) all.push(await this.#findIn(folder, { besides, first: USUAL }));
-    const distinct = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())].slice(0, MOST_FOUND);
-    return {
-      names: distinct(all.map(({ names }) => names)),
-      unreadable: distinct(all.map(({ unreadable }) => unreadable)),
-      isComplete: found.isComplete,
-    };
+  /** The guarded names that exist now. Never rejects. */
+  async find(root: string, { besides = new Set(), harmless = new Set(), further = [] }: SearchedPlaces = {}): Promise<GuardedPlaces> {
+    const inProject = await this.#findIn(root, { besides, harmless, first: FIRST });
+    const all = [{ folder: root, ...inProject }];
+    for (const folder of further) all.push({ folder, ...(await this.#findIn(folder, { besides, harmless, first: USUAL })) });
+    const known = distinct(all.map((searched) => searched.known));
+    const found = distinct([known, ...all.map(({ names }) => names)]);
+    // Names that a command creates in one folder must not displace those remembered in another.
+    const names = found.slice(0, Math.max(MOST_FOUND, known.length));
+    const closed = distinct(all.map((searched) => searched.closed));
+    const isTooMuch = closed.length > MOST_CLOSED;
+    const unsafe = all.filter((searched) => searched.closed.some((place) => isTooMuch || isInside(searched.folder, place)));
+    const places = [...names, ...unsafe.map(({ folder }) => folder), ...closed.slice(0, MOST_CLOSED)];
+    return { names, closed, places, isComplete: inProject.isComplete && names.length === found.length };
   }
 
-  async #findIn(root: string, { besides, first }: { readonly besides: NameSet; readonly first: SearchBounds }): Promise<GuardedNames> {
-    const remembered = this.#byProject.get(root);
-    const known = (remembered ?? []).filter(isRealThing);
-    const found = await findGuardedNames(root, { bounds: remembered ? USUAL : first, known, besides });
+  async #findIn(
+    root: string,
+    { besides, harmless, first }: Required<Omit<SearchedPlaces, "further">> & { readonly first: SearchBounds },
+  ): Promise<GuardedNames & { readonly known: readonly string[] }> {
+    const remembered = this.#byProject.get(root) ?? [];
+    const sights = new Map(remembered.map((name) => [name, sightOf(name)]));
+    const seen = (sight: ReturnType<typeof sightOf>) => remembered.filter((name) => sights.get(name) === sight);
+    const bounds = this.#byProject.has(root) ? USUAL : first;
+    const known = seen("real").filter((name) => !besides.has(name));
+    const found = await findGuardedNames(root, { bounds, known, besides });
+    const kept = [...remembered.filter((name) => sights.get(name) !== "gone"), ...found.names];
     this.#byProject.delete(root);
-    this.#byProject.set(root, [...new Set([...known, ...found.names])].slice(0, MOST_FOUND));
+    this.#byProject.set(root, [...new Set(kept)].slice(0, MOST_FOUND));
     for (const oldest of this.#byProject.keys()) if (this.#byProject.size > MOST_PROJECTS) this.#byProject.delete(oldest);
-    return found;
+    const others = found.closed.filter((folder) => !harmless.has(folder));
+    return { ...found, known, closed: distinct([seen("unseen").map(closedFolderAround), others]) };
   }
 }
 
-/** More than realistic use creates; the oldest are evicted, and protected from then on. */
-const MOST_REMEMBERED = 1_000;
-
-/** Guarded names that turns of this server created themselves: they stay usable to its turns, as long as they are the same files. */
-export class NamesMadeHere {
-  readonly #identities = new Map<string, string>();
-
-  add(name: string): void {
-    const identity = identityOf(name);
-    if (identity === undefined) return;
-    this.#identities.set(name, identity);
-    for (const oldest of this.#identities.keys()) if (this.#identities.size > MOST_REMEMBERED) this.#identities.delete(oldest);
-  }
-
-  has(name: string): boolean {
-    const identity = this.#identities.get(name);
-    return identity !== undefined && identityOf(name) === identity;
-  }
-}
-
-/** The number of a removed file soon belongs to another one. */
-function identityOf(file: string): string | undefined {
-  const stat = lstatSync(file, { throwIfNoEntry: false, bigint: true });
-  return stat && `${stat.dev} ${stat.ino} ${stat.birthtimeNs}`;
+function distinct(lists: readonly (readonly string[])[]): string[] {
+  return [...new Set(lists.flat())];
 }
 
 /** The kernel's file timestamps lag behind our clock by at most this much. */

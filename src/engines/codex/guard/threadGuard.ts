@@ -1,6 +1,7 @@
 import path from "node:path";
 import { DEFAULT_ENVIRONMENT_POLICY, keptBackVariables } from "../../../exec/environment.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
+import { closedTo } from "../../../exec/sandbox/closedFolders.js";
 import { GuardedNameSearch } from "../../../exec/sandbox/guardedNames.js";
 import { type CallerView, callerView, type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
@@ -191,14 +192,15 @@ export class ThreadGuards {
     const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
     const workspace = resolvedAsFarAsPossible(cwd);
     const further = furtherFolders(policy, workspace);
-    const { names, unreadable } =
-      policy.type === "read-only" ? { names: [], unreadable: [] } : await this.#guardedNames.find(workspace, undefined, further);
+    const guarded = policy.type === "read-only" ? [] : (await this.#guardedNames.find(workspace, { further })).places;
+    const refused = [workspace, ...further].find((folder) => guarded.includes(folder));
+    if (refused !== undefined) throw new CodexRefused(closedTo(refused));
     return permissionProfile({
       policy,
       cwd,
       readable: await readablePlaces({ hidden, shown: place?.view.shown ?? [] }),
       hidden,
-      readOnly: [...(this.#options.ownPrograms ?? []), ...names, ...unreadable],
+      readOnly: [...(this.#options.ownPrograms ?? []), ...guarded],
       program,
       codexHome: this.#codexHome,
       tmp: place?.tmp,

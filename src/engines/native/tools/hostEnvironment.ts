@@ -8,8 +8,9 @@ import { markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
 import { OutsidePrograms, systemProgram, type WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
+import { FoldersClosedHere, NamesMadeHere } from "../../../exec/sandbox/closedFolders.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
-import { GuardedNameSearch, NamesMadeHere } from "../../../exec/sandbox/guardedNames.js";
+import { GuardedNameSearch } from "../../../exec/sandbox/guardedNames.js";
 import { type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
@@ -50,6 +51,7 @@ export class HostEnvironment {
   readonly codexHome: string;
   readonly ownPrograms: readonly string[];
   readonly namesMadeHere = new NamesMadeHere();
+  readonly foldersClosedHere = new FoldersClosedHere();
   readonly guardedNames = new GuardedNameSearch();
   readonly outside: OutsidePrograms;
   readonly #options: HostOptions;

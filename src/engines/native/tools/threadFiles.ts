@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type Confinement, folderSeenFor, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
-import { type GuardedNames, guardedPart, isBornSince } from "../../../exec/sandbox/guardedNames.js";
+import { type GuardedPlaces, guardedPart, isBornSince } from "../../../exec/sandbox/guardedNames.js";
 import { type CallerView, callerView } from "../../../exec/sandbox/hiddenPlaces.js";
 import { furtherFolders } from "../../../exec/sandbox/policy.js";
 import { isInside, isThere } from "../../../platform/paths.js";
@@ -38,6 +38,15 @@ interface PathJudge {
   mayWrite(realPath: string): boolean;
 }
 
+/** What cannot be examined may exist. */
+function mayBeThere(file: string): boolean {
+  try {
+    return isThere(file);
+  } catch {
+    return true;
+  }
+}
+
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -53,10 +62,10 @@ export class ThreadFiles {
   readonly #turns: ThreadTurns;
 
   /** The guarded names when the turn first touched files. */
-  #guarded: Promise<GuardedNames> | undefined;
+  #guarded: Promise<GuardedPlaces> | undefined;
   #lookedAtMs = 0;
   /** The guarded names after the turn's latest tool calls, without those from before the turn. */
-  #made: Promise<GuardedNames> | undefined;
+  #made: Promise<GuardedPlaces> | undefined;
   #reportedTooLarge = false;
   #guardedNow: readonly string[] = [];
   readonly #judges = new Map<SandboxPolicy, PathJudge>();
@@ -87,8 +96,7 @@ export class ThreadFiles {
   async lookAround(): Promise<void> {
     this.beginLookingAround();
     if (!this.#guarded) return;
-    const { names, unreadable } = await this.#guarded;
-    this.#guardedNow = [...names, ...unreadable];
+    this.#guardedNow = (await this.#guarded).places;
   }
 
   /** Never rejects; callers that need the result await it. */
@@ -103,7 +111,10 @@ export class ThreadFiles {
   async findings(): Promise<{ readonly made: readonly string[]; readonly isTooLarge: boolean }> {
     if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
-    const { names } = await (this.#made ?? this.#findMade(this.#guarded));
+    const { names, closed } = await (this.#made ?? this.#findMade(this.#guarded));
+    // Whatever guarded names were in such a folder were found before it was closed.
+    const isHarmless = (folder: string) => ![...before.names, ...before.closed].some((place) => isInside(place, folder));
+    if (before.isComplete) for (const folder of closed.filter(isHarmless)) this.#host.foldersClosedHere.add(folder);
     // After an incomplete search, a name may only have been out of its reach.
     const made = before.isComplete ? names : names.filter((name) => isBornSince(name, this.#lookedAtMs));
     for (const name of made) this.#host.namesMadeHere.add(name);
@@ -112,7 +123,7 @@ export class ThreadFiles {
     return { made, isTooLarge };
   }
 
-  async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
+  async #findMade(guarded: Promise<GuardedPlaces>): Promise<GuardedPlaces> {
     // The next request to the model goes out first.
     await loopTurn();
     const beforeNames = new Set((await guarded).names);
@@ -120,8 +131,9 @@ export class ThreadFiles {
     return this.#guardedBesides({ has: (name) => beforeNames.has(name) || namesMadeHere.has(name) });
   }
 
-  #guardedBesides(besides: Pick<ReadonlySet<string>, "has">): Promise<GuardedNames> {
-    return this.#host.guardedNames.find(this.#turns.workspace, besides, this.#further);
+  #guardedBesides(besides: Pick<ReadonlySet<string>, "has">): Promise<GuardedPlaces> {
+    const { guardedNames, foldersClosedHere: harmless } = this.#host;
+    return guardedNames.find(this.#turns.workspace, { besides, harmless, further: this.#further });
   }
 
   get #further(): readonly string[] {
@@ -201,7 +213,7 @@ export class ThreadFiles {
     const { workspace } = this.#turns;
     const further = isInside(realPath, workspace) ? undefined : this.#further.find((folder) => isInside(realPath, folder));
     const part = guardedPart(further ?? workspace, realPath);
-    return part !== undefined && !this.#host.namesMadeHere.has(part) && (isThere(part) || this.#guardedNow.includes(part));
+    return part !== undefined && !this.#host.namesMadeHere.has(part) && (mayBeThere(part) || this.#guardedNow.includes(part));
   }
 
   close(): void {
