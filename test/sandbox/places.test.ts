@@ -8,6 +8,7 @@ import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
+import { planMounts } from "../../src/exec/sandbox/fileView.js";
 import { GuardedNameSearch } from "../../src/exec/sandbox/guardedNames.js";
 import { callerView, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
 import { resolvedAsFarAsPossible } from "../../src/platform/paths.js";
@@ -261,6 +262,17 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     expect([names.length, isComplete, names.filter((name) => !/\/work\/p\d+\/\.envrc$/.test(name))]).toEqual([256, false, []]);
     const own = new Set(names.slice(0, 200));
     expect(await new GuardedNameSearch().find(workspace, { besides: own })).toMatchObject({ isComplete: true, names: { length: 100 } });
+  });
+
+  it("are protected with a limited number of mounts, however deep they lie", async () => {
+    const deep = Array.from({ length: 20 }, () => "e").join("/");
+    for (let at = 0; at < 100; at++) file("x", `work/p${at}/${deep}/.envrc`);
+    const shallow = file("x", "work/near/.envrc");
+    const { names: guarded, isComplete } = await new GuardedNameSearch().find(workspace);
+    expect([isComplete, guarded.includes(shallow)]).toEqual([false, true]);
+    const roots = [{ given: workspace, root: workspace, links: [], protectedPaths: [], kept: guarded, temporary: false }];
+    expect(planMounts({ roots, hidden: [], shown: [] }).length).toBeLessThan(600);
+    expect(await play("echo y > near/.envrc || echo kept", { guarded })).toBe("kept");
   });
 
   it("are remembered: new folders do not remove their protection", async () => {

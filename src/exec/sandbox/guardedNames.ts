@@ -4,6 +4,7 @@ import { setImmediate as loopTurn } from "node:timers/promises";
 import { findCheckout } from "../../lib/files/gitFiles.js";
 import { firstNamesIn, isBelow, isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { closedFolderAround, refusalOf, sightOf } from "./closedFolders.js";
+import { MountBudget } from "./mountBudget.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
 import { runByGit } from "./runByGit.js";
 
@@ -54,9 +55,11 @@ const FIRST: SearchBounds = { folders: 20_000, entries: 400_000, depth: 24 };
 /** After this many folders or entries, a search lets other work of the event loop run. */
 const FOLDERS_AT_ONCE = 50;
 const ENTRIES_AT_ONCE = 1_000;
-/** The limit of guarded names. Each is one more mount for every command. */
+/** The limit of guarded names. */
 const MOST_FOUND = 256;
-/** The limit of closed folders, which are mounts as well. */
+/** The limit of mounts for them and for the folders on their paths. The time to start a command grows with the square of all mounts. */
+const MOST_MOUNTS = 512;
+/** The limit of further mounts, for closed folders. */
 const MOST_CLOSED = 256;
 /** The settings of each are read, with the files that they include. */
 const MOST_REPOSITORIES = 256;
@@ -71,7 +74,7 @@ interface GuardedNames {
    * could restore it.
    */
   readonly closed: readonly string[];
-  /** False: the project was too large for a complete search. */
+  /** False: the project was too large for a complete search, or has more names than can be protected. */
   readonly isComplete: boolean;
 }
 
@@ -245,12 +248,15 @@ export class GuardedNameSearch {
     for (const folder of further) all.push({ folder, ...(await this.#findIn(folder, { besides, harmless, first: USUAL })) });
     const known = distinct(all.map((searched) => searched.known));
     const found = distinct([known, ...all.map(({ names }) => names)]);
+    const mounts = new MountBudget([root, ...further]);
     // Names that a command creates in one folder must not displace those remembered in another.
-    const names = found.slice(0, Math.max(MOST_FOUND, known.length));
+    const names = found.slice(0, Math.max(MOST_FOUND, known.length)).filter((name) => mounts.pays(name, { most: MOST_MOUNTS }));
+    const forNames = mounts.made;
     const closed = distinct(all.map((searched) => searched.closed));
-    const isTooMuch = closed.length > MOST_CLOSED;
+    const protectable = closed.filter((folder) => mounts.pays(folder, { most: forNames + MOST_CLOSED }));
+    const isTooMuch = protectable.length < closed.length;
     const unsafe = all.filter((searched) => searched.closed.some((place) => isTooMuch || isInside(searched.folder, place)));
-    const places = [...names, ...unsafe.map(({ folder }) => folder), ...closed.slice(0, MOST_CLOSED)];
+    const places = [...names, ...unsafe.map(({ folder }) => folder), ...protectable];
     return { names, closed, places, isComplete: inProject.isComplete && names.length === found.length };
   }
 
