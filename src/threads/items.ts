@@ -1,5 +1,6 @@
 import type { ParsedCommand } from "../exec/actions.js";
 import { isFields } from "../lib/fields.js";
+import { inSlices } from "../lib/slices.js";
 
 /** An item of the model's conversation exactly as it went over the wire (`type` decides the rest). */
 export type RawItem = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -76,22 +77,51 @@ export type McpServerStatus = { readonly state: "starting" | "ready" | "cancelle
  * history. Calls without an output get one that says `aborted`; outputs without a call are dropped.
  */
 export function pairToolCalls(items: readonly RawItem[]): readonly RawItem[] {
-  const calls = new Set<string>();
-  const outputs = new Set<string>();
-  for (const item of items) {
-    const call = outputTypeOf(item);
-    if (call !== undefined) calls.add(key(call, item));
-    else if (isOutput(item)) outputs.add(key(item.type, item));
-  }
-  const isWhole = calls.size === outputs.size && [...calls].every((call) => outputs.has(call));
-  return isWhole ? items : items.flatMap((item) => paired(item, calls, outputs));
+  const pairs = new ToolCallPairs();
+  for (const item of items) pairs.note(item);
+  return pairs.areWhole ? items : items.flatMap((item) => pairs.completed(item));
 }
 
-function paired(item: RawItem, calls: ReadonlySet<string>, outputs: ReadonlySet<string>): RawItem[] {
-  if (isOutput(item)) return calls.has(key(item.type, item)) ? [item] : [];
-  const type = outputTypeOf(item);
-  if (type === undefined || outputs.has(key(type, item))) return [item];
-  return [item, { type, call_id: item["call_id"], output: MISSING_OUTPUT }];
+/** The same for the history of a thread, which may be very long: the requests of others are served in between. */
+export async function pairStoredCalls(items: readonly RawItem[]): Promise<readonly RawItem[]> {
+  const pairs = new ToolCallPairs();
+  await inSlices(items, (item) => pairs.note(item));
+  if (pairs.areWhole) return items;
+  const completed: RawItem[] = [];
+  await inSlices(items, (item) => completed.push(...pairs.completed(item)));
+  return completed;
+}
+
+/** The calls and outputs among some items. */
+class ToolCallPairs {
+  readonly #calls = new Set<string>();
+  readonly #outputs = new Set<string>();
+  /** Calls without an output, and outputs without a call. */
+  readonly #alone = new Set<string>();
+
+  note(item: RawItem): void {
+    const type = outputTypeOf(item);
+    if (type !== undefined) this.#add(key(type, item), this.#calls, this.#outputs);
+    else if (isOutput(item)) this.#add(key(item.type, item), this.#outputs, this.#calls);
+  }
+
+  get areWhole(): boolean {
+    return this.#alone.size === 0;
+  }
+
+  /** The item with the output that it lacks, or nothing instead of an output without a call. */
+  completed(item: RawItem): RawItem[] {
+    if (isOutput(item)) return this.#calls.has(key(item.type, item)) ? [item] : [];
+    const type = outputTypeOf(item);
+    if (type === undefined || this.#outputs.has(key(type, item))) return [item];
+    return [item, { type, call_id: item["call_id"], output: MISSING_OUTPUT }];
+  }
+
+  #add(one: string, to: Set<string>, others: ReadonlySet<string>): void {
+    to.add(one);
+    if (others.has(one)) this.#alone.delete(one);
+    else this.#alone.add(one);
+  }
 }
 
 const MISSING_OUTPUT = "aborted";

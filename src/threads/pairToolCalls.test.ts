@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { slowItems, withOthers } from "../../test/support/threads/slowItems.js";
 import type { RawItem } from "./items.js";
-import { pairToolCalls } from "./items.js";
+import { pairStoredCalls, pairToolCalls } from "./items.js";
 
 const call = (id: string): RawItem => ({ type: "function_call", name: "shell", arguments: "{}", call_id: id });
 const output = (id: string, text = "done"): RawItem => ({ type: "function_call_output", call_id: id, output: text });
@@ -37,4 +38,21 @@ it("outputs without a call of the same kind are dropped", () => {
 
 it("a local shell call without a call id cannot be answered and is left alone", () => {
   expect(pairToolCalls([localShell(null), output("9")])).toEqual([localShell(null)]);
+});
+
+it("a call that is repeated after its output has one", () => {
+  const items = [call("1"), output("1"), call("1")];
+  expect(pairToolCalls(items)).toBe(items);
+});
+
+it("the calls of a stored history are paired in the same way", async () => {
+  const items = [call("1"), call("2"), output("2"), output("3"), patch("4")];
+  expect(await pairStoredCalls(items)).toEqual(pairToolCalls(items));
+  expect(await pairStoredCalls([])).toEqual([]);
+});
+
+it("others are served while a long stored history is paired", async () => {
+  const items = [...slowItems(), call("1")];
+  const { value, others } = await withOthers(() => pairStoredCalls(items));
+  expect([value.length, others]).toEqual([items.length + 1, true]);
 });

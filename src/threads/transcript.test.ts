@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { slowItems, withOthers } from "../../test/support/threads/slowItems.js";
 import { InvalidCursor } from "./errors.js";
 import type { RawItem } from "./items.js";
 import { type TranscriptEntry, transcriptOf, transcriptPage } from "./transcript.js";
@@ -12,7 +13,7 @@ function user(text: string): TranscriptEntry {
 }
 
 describe("a transcript", () => {
-  it("has the messages of people, the agent and its tools, and nothing that was added for the model", () => {
+  it("has the messages of people, the agent and its tools, and nothing that was added for the model", async () => {
     const items: RawItem[] = [
       said("developer", "<permissions instructions>"),
       said("user", "<environment_context>\n  <cwd>/repo</cwd>"),
@@ -26,7 +27,7 @@ describe("a transcript", () => {
       said("assistant", "Mended."),
       said("user", "<turn_aborted>"),
     ];
-    expect(transcriptOf(items)).toEqual([
+    expect(await transcriptOf(items)).toEqual([
       user("Mend the test."),
       { from: "tool", text: 'shell {"command":["ls"]}' },
       { from: "output", text: "a\nb" },
@@ -37,9 +38,14 @@ describe("a transcript", () => {
     ]);
   });
 
-  it("shortens outputs, and says by how much", () => {
-    const [entry] = transcriptOf([{ type: "function_call_output", call_id: "1", output: `${"x".repeat(999)}😀${"y".repeat(10)}` }]);
+  it("shortens outputs, and says by how much", async () => {
+    const [entry] = await transcriptOf([{ type: "function_call_output", call_id: "1", output: `${"x".repeat(999)}😀${"y".repeat(10)}` }]);
     expect(entry).toEqual({ from: "output", text: `${"x".repeat(999)}… (12 more characters)` });
+  });
+
+  it("lets others be served while it is made of a long history", async () => {
+    const { value, others } = await withOthers(() => transcriptOf(slowItems()));
+    expect([value.length, others]).toEqual([200, true]);
   });
 });
 

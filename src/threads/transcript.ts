@@ -1,5 +1,6 @@
 import { isFields, textOrNothing } from "../lib/fields.js";
 import { oneLine } from "../lib/oneLine.js";
+import { inSlices } from "../lib/slices.js";
 import { InvalidCursor } from "./errors.js";
 import type { RawItem } from "./items.js";
 
@@ -40,8 +41,13 @@ export const INJECTED_BEGINNINGS = [
 ] as const;
 
 /** Messages and actions, oldest first, without reasoning and without the context injected before the first turn. */
-export function transcriptOf(items: readonly RawItem[]): readonly TranscriptEntry[] {
-  return items.flatMap((item) => entryOf(item) ?? []);
+export async function transcriptOf(items: readonly RawItem[]): Promise<readonly TranscriptEntry[]> {
+  const entries: TranscriptEntry[] = [];
+  await inSlices(items, (item) => {
+    const entry = entryOf(item);
+    if (entry) entries.push(entry);
+  });
+  return entries;
 }
 
 /** The page at the cursor; without one, the page where the last turn begins. Throws `InvalidCursor`. */

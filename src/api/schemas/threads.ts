@@ -227,13 +227,9 @@ export const AnswerBody = z
       .optional()
       .openapi({ description: "With `deny`: what the agent should do instead. The model gets this text." }),
     content: z.record(z.string(), z.unknown()).optional().openapi({ description: "With `answer`: the fields of the form." }),
-    text: z
-      .string()
-      .max(100_000)
-      .optional()
-      .openapi({
-        description:
-          "With `answer`: the text of a single field, or several fields as a JSON object. With `deny`: the reason, if there is no `reason`.",
-      }),
+    text: z.string().max(100_000).optional().openapi({
+      description:
+        "With `answer`: the text of a single field, or several fields as a JSON object. With `deny`: the reason, if there is no `reason`.",
+    }),
   })
   .openapi("Answer");

@@ -1,3 +1,4 @@
+import { setImmediate as loopTurn } from "node:timers/promises";
 import * as z from "zod/mini";
 import { hasScope } from "../../agent/caller.js";
 import { eventMsgs } from "../../codexwire/eventMsg.js";
@@ -135,7 +136,9 @@ export const resumeConversation = defineMethod({
       { type: "threadConfigured", threadId: id, settings, recordPath },
       { threadId: id, turnId: turnIdOf("") },
     );
+    // Each of the three messages may have 8 MiB: other callers are served before the next one is written.
     client.notify("codex/event", { id: "", msg: { ...configured, initial_messages: shown } });
+    await loopTurn();
     const initialMessages = shown.filter(isPlain).map(oldUserMessage);
     const model = modelFields(settings);
     client.notify("sessionConfigured", {
@@ -146,6 +149,7 @@ export const resumeConversation = defineMethod({
       initialMessages,
       rolloutPath: recordPath,
     });
+    await loopTurn();
     return { conversationId: id, ...model, initialMessages, rolloutPath: recordPath };
   },
 });

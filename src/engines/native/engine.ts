@@ -1,5 +1,6 @@
 import type { ThreadId } from "../../lib/ids.js";
 import { type Lazy, lazily } from "../../lib/promises.js";
+import { inSlices } from "../../lib/slices.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
@@ -94,11 +95,13 @@ export async function openNativeThread(
   const told = history && isReconfigured ? restated(context, history.items) : history ? [] : context;
   const sandboxBackend = await host.sandboxBackend(settings.sandboxPolicy);
   const threadTools = await openThreadTools(settings, host);
+  const past = new History([], recordedRequests(settings));
+  await inSlices([...(history?.items ?? []), ...told], (item) => past.append([item]));
   const conversation = new Conversation({
     threadId: id,
     settings,
     initialContext: context,
-    history: new History([...(history?.items ?? []), ...told], recordedRequests(settings)),
+    history: past,
     client: clientFor(settings, id),
     threadTools,
     sandboxBackend,

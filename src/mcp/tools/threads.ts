@@ -123,7 +123,7 @@ async function readAnswer(
   const { items } = await agent.read(ask, threadId);
   const activity = (await standingsOf([threadId], agent, ask)).get(threadId);
   const isIdle = activity === undefined || (activity !== "elsewhere" && activity.state === "idle");
-  const page = transcriptPage(transcriptOf(isIdle ? items : withoutMissingOutputs(items)), cursor);
+  const page = transcriptPage(await transcriptOf(isIdle ? items : withoutMissingOutputs(items)), cursor);
   const lines = [
     `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity, { wholeQuestions: true })}`,
     ...page.entries.map(spoken),

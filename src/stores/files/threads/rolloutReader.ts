@@ -2,7 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../../exec/policies.js";
 import { type Fields, isFields, oneOf, textOrNothing, withoutUndefined } from "../../../lib/fields.js";
 import { StorageFailed } from "../../../threads/errors.js";
-import { pairToolCalls } from "../../../threads/items.js";
+import { pairStoredCalls } from "../../../threads/items.js";
 import type { StoredSettings, ThreadHistory } from "../../../threads/store.js";
 import type { TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
 import { storageFailure } from "../failure.js";
@@ -32,7 +32,7 @@ export async function readRollout(path: string, codexHome: string): Promise<Read
     const { threadId, ...session } = start;
     return {
       threadId,
-      history: { items: pairToolCalls(replay.items), usage, settings: { ...session, ...turn } },
+      history: { items: await pairStoredCalls(replay.items), usage, settings: { ...session, ...turn } },
       readAs: { inode, size },
     };
   } catch (error) {

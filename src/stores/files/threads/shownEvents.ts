@@ -14,6 +14,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 export async function readShownEvents(path: string, codexHome: string): Promise<readonly ShownEvent[]> {
   const kept: { readonly event: ShownEvent; readonly bytes: number; readonly isItem: boolean }[] = [];
   let size = 0;
+  /** The index of the first event that is kept: to take it out of the array would move all others. */
+  let first = 0;
   let hasMessages = false;
   try {
     await using file = await openRollout(path);
@@ -26,13 +28,20 @@ export async function readShownEvents(path: string, codexHome: string): Promise<
         kept.push({ event, bytes: line.length, isItem: items !== undefined });
         size += line.length;
       }
-      while (size > MOST_BYTES && kept.length > 1) size -= kept.shift()?.bytes ?? 0;
+      while (size > MOST_BYTES && kept.length - first > 1) size -= kept[first++]?.bytes ?? 0;
+      if (first > kept.length / 2) {
+        kept.splice(0, first);
+        first = 0;
+      }
     }
   } catch (error) {
     throw storageFailure("read the thread's file", path, error);
   }
   // A file with both kinds would show everything twice.
-  return kept.filter(({ isItem }) => !isItem || !hasMessages).map(({ event }) => event);
+  return kept
+    .slice(first)
+    .filter(({ isItem }) => !isItem || !hasMessages)
+    .map(({ event }) => event);
 }
 
 function asEvent(payload: Fields): ShownEvent[] {

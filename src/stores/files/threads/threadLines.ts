@@ -67,7 +67,8 @@ export function pastIn(line: Buffer): Past | undefined {
   return typeof threadId === "string" && typeof endByte === "number" ? { threadId, endByte } : undefined;
 }
 
-const BLOCK_BYTES = 1024 * 1024;
+/** The lines of a block are parsed in one go. */
+const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 interface ReadLimits {
