@@ -19,15 +19,19 @@ export interface ConfinedCommand {
   readonly ignoresBrokenPipes?: boolean | undefined;
 }
 
-/** What a sandboxed command may do. */
-export interface Confinement {
-  readonly policy: SandboxPolicy;
-  /** The real path of the thread's folder at the time the thread was opened. */
-  readonly workspace: string;
-  /** Real paths of the folders that must contain the workspace and all folders that the policy opens on request, for a network caller. */
+/** Where the threads of a network caller may work; anywhere for other callers. */
+export interface WorkPlaces {
+  /** Real paths of the folders that must contain the workspace and all folders that the policy opens on request. */
   readonly workRoots?: readonly string[] | undefined;
   /** Folders elsewhere that the configuration opens, as written there. */
   readonly configuredRoots?: (() => readonly string[]) | undefined;
+}
+
+/** What a sandboxed command may do. */
+export interface Confinement extends WorkPlaces {
+  readonly policy: SandboxPolicy;
+  /** The real path of the thread's folder at the time the thread was opened. */
+  readonly workspace: string;
   /** The server's own environment determines `$TMPDIR`. */
   readonly serverEnv: Readonly<Record<string, string | undefined>>;
   /** What no command may even read. */
@@ -52,7 +56,7 @@ export interface FileView extends VisibleFiles {
 export function fileView(confinement: Confinement): FileView {
   const { guarded, ownPrograms } = confinement;
   const roots = rootsOf(confinement, [...systemFolders(), ...ownPrograms, ...guarded]);
-  for (const root of roots) {
+  for (const root of requestedOf(roots, confinement)) {
     const objection = objectionTo(root, confinement);
     if (objection !== undefined) throw new RootRefused(`The command was not run: ${root.given} ${objection}.`);
   }
@@ -64,8 +68,12 @@ export function fileView(confinement: Confinement): FileView {
 
 /** Whether a file may be read for the thread, by its real path. Also works where no command could run. */
 export function mayReadFor(confinement: Confinement): (realPath: string) => boolean {
-  const roots = rootsOf(confinement, []).filter((root) => objectionTo(root, confinement) === undefined);
-  const files = visibleFiles(confinement, roots);
+  const roots = rootsOf(confinement, []);
+  const foreign = requestedOf(roots, confinement).filter((root) => objectionTo(root, confinement) !== undefined);
+  const files = visibleFiles(
+    confinement,
+    roots.filter((root) => !foreign.includes(root)),
+  );
   return (realPath) => isVisible(files, realPath);
 }
 
@@ -121,16 +129,20 @@ function rootsOf({ policy, workspace, serverEnv, caller }: Confinement, kept: re
   return writableRoots(policy, { workspace, env: serverEnv, kept, sharesTmp: caller === undefined });
 }
 
+/** The roots that a request or the configuration named. */
+function requestedOf(roots: readonly WritableRoot[], { policy, workspace }: Confinement): WritableRoot[] {
+  return policy.type === "workspace-write" ? roots.filter(({ root, temporary }) => !temporary && root !== workspace) : [];
+}
+
 /**
  * Why a folder that a network caller requested cannot be opened to commands. A link on its path may have been changed since the request was
  * checked; here the very folder is checked that is mounted.
  */
-function objectionTo(
-  { given, root, temporary }: WritableRoot,
-  { policy, workspace, workRoots, configuredRoots }: Confinement,
+export function objectionTo(
+  { given, root }: Pick<WritableRoot, "given" | "root">,
+  { workRoots, configuredRoots }: WorkPlaces,
 ): string | undefined {
-  if (!workRoots || temporary || root === workspace || policy.type === "danger-full-access") return undefined;
-  if (configuredRoots?.().includes(given)) return undefined;
+  if (!workRoots || configuredRoots?.().includes(given)) return undefined;
   const around = workRoots.filter((folder) => isInside(root, folder)).sort((one, other) => other.length - one.length)[0];
   if (around === undefined) return "is not in a folder that this caller may work in";
   const special = executedPart(around, root);

@@ -110,3 +110,20 @@ it("the rest of the machine is readable, except what Codex's sandbox mounts itse
   expect(all).toEqual(expect.arrayContaining(["/usr", "/etc"]));
   expect(all.filter((place) => ["/", "/proc", "/dev"].includes(place))).toEqual([]);
 });
+
+it("a caller's commands get no folder of someone else, wherever its path led when the request was checked", () => {
+  const policy = (root: string) =>
+    ({
+      type: "workspace-write",
+      writable_roots: [root],
+      network_access: false,
+      exclude_tmpdir_env_var: true,
+      exclude_slash_tmp: true,
+    }) as const;
+  const places = { workRoots: ["/nowhere/ws", "/nowhere/own"], configuredRoots: () => ["/nowhere/given"] };
+  const written = (root: string, cwd = RULES.cwd) => permissionProfile({ ...RULES, cwd, policy: policy(root), places })["filesystem"];
+  expect(written("/nowhere/own")).toMatchObject({ "/nowhere/own": "write" });
+  expect(written("/nowhere/given")).toMatchObject({ "/nowhere/given": "write" });
+  for (const root of ["/nowhere/others", "/nowhere/own/.git/hooks"]) expect(() => written(root)).toThrow(CodexRefused);
+  expect(() => written("/nowhere/own", "/nowhere/others")).toThrow(CodexRefused);
+});

@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { SHARED_FOLDERS } from "../../../exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
+import { objectionTo, type WorkPlaces } from "../../../exec/sandbox/fileView.js";
 import { type HiddenPlace, isVisible, type VisibleFiles } from "../../../exec/sandbox/hiddenPlaces.js";
 import type { Fields } from "../../../lib/fields.js";
 import { isBelow, isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
@@ -22,6 +23,8 @@ export interface ProfileRules {
   /** The Codex program, which Codex's sandbox starts first. */
   readonly program: string;
   readonly codexHome: string;
+  /** Where the caller may work. */
+  readonly places?: WorkPlaces | undefined;
   /** The only place for temporary files; absent where the machine's are shared. */
   readonly tmp?: string | undefined;
 }
@@ -35,8 +38,11 @@ const HELPERS = ["tmp/arg0", "tmp/arg0-linux"];
 /** An entry of Codex's `permissions`: a list of what commands may read, write and reach. */
 export function permissionProfile(rules: ProfileRules): Fields {
   const { policy, readable, program, tmp } = rules;
-  const roots = writtenRoots(rules);
-  const open = [resolvedAsFarAsPossible(rules.cwd), ...roots];
+  const workspace = resolvedAsFarAsPossible(rules.cwd);
+  const further = furtherRoots(rules);
+  requireOwn({ workspace, further }, rules);
+  const roots = rules.policy.type === "read-only" ? [] : [workspace, ...further.map(({ root }) => root)];
+  const open = [workspace, ...roots];
   requireHomeOutside(open, rules.codexHome);
   const helpers = HELPERS.map((folder) => path.join(rules.codexHome, folder));
   const shown = [":minimal", ...readable.filter((place) => !PATTERN.test(place)), packageOf(program), ...helpers, ...open];
@@ -54,9 +60,22 @@ function each(places: readonly string[], access: "read" | "write" | "deny"): Fie
   return Object.fromEntries(places.map((place) => [place, access]));
 }
 
-function writtenRoots({ policy, cwd }: ProfileRules): string[] {
+function furtherRoots({ policy, cwd }: ProfileRules): { readonly given: string; readonly root: string }[] {
   if (policy.type === "read-only") return [];
-  return [cwd, ...(policy.writable_roots ?? [])].map((root) => resolvedAsFarAsPossible(path.resolve(cwd, root)));
+  return (policy.writable_roots ?? []).map((given) => ({ given, root: resolvedAsFarAsPossible(path.resolve(cwd, given)) }));
+}
+
+/** The links on these paths may have been changed since the request was checked. */
+function requireOwn(
+  { workspace, further }: { readonly workspace: string; readonly further: ReturnType<typeof furtherRoots> },
+  { cwd, places = {} }: ProfileRules,
+): void {
+  const isElsewhere = places.workRoots?.some((folder) => isInside(workspace, folder)) === false;
+  if (isElsewhere) throw new CodexRefused(`${cwd} is not in a folder that this caller may work in.`);
+  for (const root of further) {
+    const objection = root.root === workspace ? undefined : objectionTo(root, places);
+    if (objection !== undefined) throw new CodexRefused(`${root.given} ${objection}.`);
+  }
 }
 
 function requireHomeOutside(open: readonly string[], codexHome: string): void {

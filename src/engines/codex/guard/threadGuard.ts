@@ -74,6 +74,13 @@ interface CallerPlace {
   readonly tmp: string;
 }
 
+interface ProfiledThread {
+  readonly cwd: string;
+  readonly policy: EnforcedPolicy;
+  readonly reach: Reach;
+  readonly place: CallerPlace | undefined;
+}
+
 const READING = "codex_mcpd_reading";
 const WORKING = "codex_mcpd_working";
 /** A folder outside every project. */
@@ -110,8 +117,8 @@ export class ThreadGuards {
     const { cwd, sandboxPolicy } = settings;
     const place = this.#placeOf(reach);
     try {
-      const reading = await this.#profile(codex.program, { cwd, policy: { type: "read-only" }, place });
-      const working = await this.#profile(codex.program, { cwd, policy: enforced(sandboxPolicy), place });
+      const reading = await this.#profile(codex.program, { cwd, policy: { type: "read-only" }, reach, place });
+      const working = await this.#profile(codex.program, { cwd, policy: enforced(sandboxPolicy), reach, place });
       return {
         reach,
         madeFor: { cwd, sandboxPolicy },
@@ -136,7 +143,7 @@ export class ThreadGuards {
   async forCommand(program: string, { reach, ...command }: CommandToGuard): Promise<CommandGuard> {
     const place = this.#placeOf(reach);
     try {
-      const definition = await this.#profile(program, { ...command, place });
+      const definition = await this.#profile(program, { ...command, reach, place });
       return {
         profile: { name: WORKING, definition },
         env: { ...this.withoutSecrets(), [GIT_VARIABLE]: null, ...temporaryVariables(place) },
@@ -187,8 +194,7 @@ export class ThreadGuards {
     if (place) this.#temporaryFolders.remove(place.tmp);
   }
 
-  async #profile(program: string, thread: { cwd: string; policy: EnforcedPolicy; place: CallerPlace | undefined }): Promise<Fields> {
-    const { cwd, policy, place } = thread;
+  async #profile(program: string, { cwd, policy, reach, place }: ProfiledThread): Promise<Fields> {
     const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
     const workspace = resolvedAsFarAsPossible(cwd);
     const further = furtherFolders(policy, workspace);
@@ -203,6 +209,7 @@ export class ThreadGuards {
       readOnly: [...(this.#options.ownPrograms ?? []), ...guarded],
       program,
       codexHome: this.#codexHome,
+      places: reach,
       tmp: place?.tmp,
     });
   }
