@@ -64,6 +64,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
       resultTokens: turnCall.resultTokens,
       remarks,
       interruption: turn.interruption,
+      neverBegan: turn.begunAt === undefined,
       present,
     });
     stay.received();

@@ -224,6 +224,7 @@ export class FollowedTurn implements Work {
       results,
       remarks,
       interruption: this.turn.interruption,
+      neverBegan: this.turn.begunAt === undefined,
       present,
       resultTokens: this.#call.resultTokens,
     };

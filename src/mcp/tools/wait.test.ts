@@ -239,6 +239,23 @@ describe("codex-wait", () => {
     );
   });
 
+  it("says of a queued turn that was stopped that the agent has not seen its prompt", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    await client.call("codex-reply", { threadId, prompt: "!say second", wait: 0 });
+    await client.call("codex-manage", { action: "stop", threadId });
+    const texts = [];
+    for (const turn of ["running", "queued"]) texts.push([turn, valueAt(await client.call("codex-wait", { threadId }), "content.0.text")]);
+    expect(texts).toEqual([
+      ["running", expect.stringMatching(/^The turn was interrupted before it ended: another call or a person stopped it\.\n/)],
+      [
+        "queued",
+        "The turn was stopped before it began: another call or a person stopped it. The agent has not seen its prompt.\n\n" +
+          `If it is still wanted, send the prompt again with codex-reply with threadId "${threadId}".`,
+      ],
+    ]);
+  });
+
   it("says what to do on a thread whose last turn left no answer", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));

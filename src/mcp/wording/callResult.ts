@@ -105,6 +105,8 @@ export interface ResultContext {
   readonly remarks?: readonly string[] | undefined;
   /** Why the turn was interrupted, if somebody else than the caller interrupted it. */
   readonly interruption?: string | undefined;
+  /** It ended while it waited behind another turn: the agent never saw it. */
+  readonly neverBegan?: boolean | undefined;
   readonly present?: PresentTurn | undefined;
 }
 
@@ -211,9 +213,12 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   };
 }
 
-function interruptedText({ interruption, receipt }: ResultContext): string {
+function interruptedText({ interruption, neverBegan, receipt }: ResultContext): string {
   const why = interruption ?? abortText(receipt);
-  return `The turn was interrupted before it ended${why === undefined ? "" : `: ${why}`}.`;
+  const cause = why === undefined ? "" : `: ${why}`;
+  return neverBegan
+    ? `The turn was stopped before it began${cause}. The agent has not seen its prompt.`
+    : `The turn was interrupted before it ended${cause}.`;
 }
 
 function abortText({ approvals }: TurnReceipt): string | undefined {
@@ -239,7 +244,7 @@ function seesReport({ client, takesStructured }: ResultReader, { isError }: { re
   }
 }
 
-function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent }: ResultContext): string | undefined {
+function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent, neverBegan }: ResultContext): string | undefined {
   const goOn = `codex-reply with threadId "${threadId}"`;
   switch (outcome.status) {
     case "completed":
@@ -254,7 +259,9 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent }: ResultC
         ? `Thread ${threadId} is too long for the model. codex-manage with \`compact\` shortens it; then go on with ${goOn}, or start over with codex.`
         : `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
     case "interrupted":
-      return `Thread ${threadId} keeps what it has done. Go on with ${goOn}.`;
+      return neverBegan
+        ? `If it is still wanted, send the prompt again with ${goOn}.`
+        : `Thread ${threadId} keeps what it has done. Go on with ${goOn}.`;
   }
 }
 
