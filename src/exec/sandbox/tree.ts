@@ -75,15 +75,17 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const place = { folder, name: path.basename(file) };
     // A `.git` folder would hide the surrounding repository from programs that only look for the name.
     if (place.name === ".git" && identityOf(place) === undefined && isInRepository(path.dirname(file)) && watchInstead(place)) return [];
-    const leaving = tidiedLater ? "whenTidied" : "atOnce";
-    const placeholder = placeholders.hold(place, temporary.has(path.dirname(file)) ? { afterMs: LINGER_MS } : leaving);
+    const leaving = temporary.has(path.dirname(file)) ? { afterMs: LINGER_MS } : tidiedLater ? "whenTidied" : "atOnce";
+    const hold = () => placeholders.hold(place, leaving);
+    // If nothing is there, another server removed its placeholder at this moment. A watch would take its next one for the command's work.
+    const placeholder = hold() ?? (identityOf(place) === undefined ? hold() : undefined);
     if (placeholder) {
       undo.push(() => giveUp(place, placeholder));
       return orMoved(readOnly(file), file);
     }
     const identity = identityOf(place);
     if (identity === undefined) {
-      // It cannot be created, or another server removed its placeholder at this moment.
+      // It cannot be created.
       watchInstead(place);
       return [];
     }
