@@ -101,8 +101,16 @@ it.for([
   });
   expect(told(begun, command(0), end).commands).toMatchObject({ run: 1, failures: [] });
   // An engine may report the end of such a command first.
-  const cutOff = { ...command(-1, "command interrupted"), command: ["npm", "publish"], cutOff: true } as ThreadEvent;
-  expect(told(begun, cutOff, end).commands).toEqual(told(begun, end).commands);
+  for (const flags of [{ cutOff: true }, {}]) {
+    const ended = { ...command(-1, "command interrupted"), command: ["npm", "publish"], ...flags } as ThreadEvent;
+    expect(told(begun, ended, end).commands).toEqual(told(begun, end).commands);
+  }
+});
+
+it("a command that was ended from outside has failed without an exit code", () => {
+  const done: ThreadEvent = { type: "turnCompleted", lastMessage: null };
+  expect(told(command(-1), done).commands).toMatchObject({ run: 1, failed: 1, failures: [{ command: ["x"] }] });
+  expect(told(command(-1), done).commands.failures[0]).not.toHaveProperty("exitCode");
 });
 
 it("a command that Codex could not start is told with Codex's reason, without its prefix", () => {

@@ -81,6 +81,8 @@ const MAX_DECISIONS = 20;
 export class ReceiptCollector {
   readonly #patched = new Map<string, ChangedFile>();
   readonly #commands = { run: 0, failed: 0, refused: 0 };
+  /** How many of those that failed have no exit code. If their turn is cut off, that is what ended them. */
+  #withoutExitCode = 0;
   /** The commands that have not ended, by call id. */
   readonly #runningCommands = new Map<string, readonly string[]>();
   #stillRunning = 0;
@@ -202,7 +204,7 @@ export class ReceiptCollector {
       return;
     }
     // A denied command has begin and end events but did not run. A command that was denied a second run outside the sandbox did run once.
-    if (exitCode === NEVER_RAN && this.#deniedCalls.has(callId)) return;
+    if (exitCode === NO_EXIT_CODE && this.#deniedCalls.has(callId)) return;
     if (declined || neverStarted) {
       this.#commands.refused++;
       return this.#noteFailure({ command, refusal: aggregatedOutput.replace(EXECUTION_ERROR, "") });
@@ -210,12 +212,14 @@ export class ReceiptCollector {
     this.#commands.run++;
     if (exitCode === 0) return;
     this.#commands.failed++;
-    this.#noteFailure({ command, exitCode });
+    if (exitCode === NO_EXIT_CODE) this.#withoutExitCode++;
+    this.#noteFailure({ command, ...(exitCode !== NO_EXIT_CODE && { exitCode }) });
     if (this.#isReadOnly && READ_ONLY_DISK.test(aggregatedOutput)) this.#isWriteRefused = true;
   }
 
   /** Counts the commands that an interrupted or failed turn cut off. Those that waited for an approval, or were denied it, did not run. */
   #noteCutOff(): void {
+    this.#commands.failed -= this.#withoutExitCode;
     const asked = new Set([...this.#open.values()].map(({ subject }) => subject.callId));
     for (const [callId, command] of this.#runningCommands) {
       if (asked.has(callId) || this.#deniedCalls.has(callId)) continue;
@@ -273,8 +277,8 @@ export class ReceiptCollector {
 
 /** How Codex's tools begin the reason why a command could not be started. */
 const EXECUTION_ERROR = /^(execution error|Failed to create unified exec process): /;
-/** The exit code shown for a command that was not started. */
-const NEVER_RAN = -1;
+/** Shown for a command that has none: it was not started, or something ended it. */
+const NO_EXIT_CODE = -1;
 
 /** Channels on which a person decides. */
 const OF_PERSONS: readonly (DecidedBy | undefined)[] = ["elicitation", "tool", "http", "console"];

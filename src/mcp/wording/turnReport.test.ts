@@ -126,7 +126,7 @@ it("a command that was refused did not run, and one that has not ended is named 
 it("a command that was cut off with its turn is named", () => {
   const commands = { run: 1, failed: 0, refused: 0, stillRunning: 0, failures: [{ command: ["npm", "publish"] }] };
   const turn = { ...TURN, receipt: { ...BUSY, commands } };
-  expect(reportText(turn)).toContain("commands: 1 run, 0 failed (last: npm publish, which had not ended)");
+  expect(reportText(turn)).toContain("commands: 1 run, 0 failed (last: npm publish, which did not end by itself)");
   expect(reportFields(turn)["commands"]).toEqual({ run: 1, failed: 0, failures: [{ command: "npm publish" }] });
 });
 

@@ -149,7 +149,7 @@ function commandLine({ commands: { run, failed, refused, stillRunning, failures 
 
 function failureText({ exitCode, refusal }: FailedCommand): string {
   if (refusal !== undefined) return shortReason(refusal);
-  return exitCode === undefined ? "which had not ended" : `exit code ${exitCode}`;
+  return exitCode === undefined ? "which did not end by itself" : `exit code ${exitCode}`;
 }
 
 function failureField({ command, exitCode, refusal }: FailedCommand): Readonly<Record<string, unknown>> {
