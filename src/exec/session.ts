@@ -60,6 +60,11 @@ export class ExecSessions implements AsyncDisposable {
     return this.#sessions.size;
   }
 
+  /** False for a session that was told to end, although its command may still be about to. */
+  has(sessionId: number): boolean {
+    return this.#sessions.has(sessionId);
+  }
+
   /** Reserves an id for a command that is announced before it starts. */
   reserve(): number {
     return this.#newId();

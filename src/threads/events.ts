@@ -99,7 +99,7 @@ export type ThreadEvent =
   /** `awaitsApproval`: approval is requested before it runs. Absent while that is not known. */
   /** `onlyLooks`: the command is known not to change files. */
   | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true; readonly onlyLooks?: true } & CommandCall)
-  /** `ofTurn`: the turn in which the command began, for events after the command's call (only as recorded). */
+  /** `ofTurn`: the turn in which the command began, for events after the command's call. */
   | {
       readonly type: "commandOutput";
       readonly callId: string;

@@ -141,7 +141,8 @@ class LazyThreadTools implements ThreadTools {
     const { made, isTooLarge } = (await this.#own?.runtime.files.findings()) ?? { made: [], isTooLarge: false };
     const withoutProfile = this.#own?.runtime.takeProfileWarning() ?? [];
     const messages = [...(made.length > 0 ? [reportOf(made)] : []), ...(isTooLarge ? [TOO_LARGE] : []), ...withoutProfile];
-    return messages.map((message): ThreadEvent => ({ type: "warning", message }));
+    const ends = this.#own?.runtime.takeEnds() ?? [];
+    return [...ends, ...messages.map((message): ThreadEvent => ({ type: "warning", message }))];
   }
 
   async turnDiff(): Promise<string | undefined> {

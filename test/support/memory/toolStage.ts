@@ -87,7 +87,7 @@ export class ToolStage implements AsyncDisposable {
 
   constructor(
     readonly stage: Stage,
-    private readonly host: HostEnvironment,
+    readonly host: HostEnvironment,
     parts: Pick<ConversationParts, "settings" | "threadTools" | "sandboxBackend">,
   ) {
     this.threadTools = parts.threadTools;

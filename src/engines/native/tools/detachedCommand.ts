@@ -3,6 +3,7 @@ import { formattedOutput, type HeadAndTail } from "../../../exec/output.js";
 import { outputText } from "../../../exec/outputText.js";
 import type { CommandResult } from "../../../exec/run.js";
 import type { TurnId } from "../../../lib/ids.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
@@ -23,6 +24,46 @@ export interface DetachedCommand {
   readonly seen: HeadAndTail;
 }
 
+export interface LeftCommand extends DetachedCommand {
+  readonly sandboxed: boolean;
+  readonly startedAt: number;
+  end?: Pick<CommandResult, "exitCode" | "durationMs" | "ended">;
+  /** The event of its end was shown. */
+  isShown?: true;
+}
+
+/** By their sessions: commands that outlived their call, and whose end the model has not seen. */
+export type LeftCommands = Map<number, LeftCommand>;
+
+/** Shows the ends of commands that ended, or were ended to make room for others, while the model did not wait for them. */
+export function takeEnds(running: LeftCommands, runtime: ToolRuntime): ThreadEvent[] {
+  return [...running].flatMap(([id, left]) => {
+    const { end, startedAt, isShown } = left;
+    const isKept = runtime.sessions.has(id);
+    if (!isKept) running.delete(id);
+    if (isShown || (!end && isKept)) return [];
+    left.isShown = true;
+    const exitCode = end?.ended === "exited" ? end.exitCode : undefined;
+    return [endOfCommand(left, { exitCode, durationMs: end?.durationMs ?? performance.now() - startedAt }, runtime)];
+  });
+}
+
+/** The event of a command's end. Without an exit code it was ended, and did not end by itself. */
+function endOfCommand(
+  { command, turnId, seen }: DetachedCommand,
+  { exitCode = -1, durationMs }: { readonly exitCode: number | undefined; readonly durationMs: number },
+  { truncation }: Pick<ToolRuntime, "truncation">,
+): ThreadEvent {
+  const text = outputText(seen.bytes());
+  const whole = {
+    stdout: text,
+    stderr: "",
+    aggregatedOutput: text,
+    formattedOutput: formattedOutput({ aggregatedOutput: text, exitCode, durationMs, ended: "exited" }, truncation),
+  };
+  return { type: "commandEnded", ...command, ...whole, exitCode, durationMs, ...(turnId && { ofTurn: turnId }) };
+}
+
 /** Shows output that a command writes after its call, between the other events of the thread, as Codex 0.92.0 did. */
 export function showLateOutput(bytes: Buffer, { command: { callId }, turnId }: DetachedCommand, { lateEvents }: ToolRuntime): void {
   lateEvents.put({ type: "commandOutput", callId, stream: "stdout", bytes, ...(turnId && { ofTurn: turnId }) });
@@ -30,7 +71,7 @@ export function showLateOutput(bytes: Buffer, { command: { callId }, turnId }: D
 
 /** Waits for the end of the command, then shows it in the same way. */
 export async function showLateEnd(finished: Promise<CommandResult>, running: DetachedCommand, runtime: ToolRuntime): Promise<void> {
-  const { command, turnId, onTerminal, seen } = running;
+  const { onTerminal, seen } = running;
   const result = await finished.catch(() => undefined);
   const isStopped = result?.ended !== "exited";
   if (isStopped && onTerminal) {
@@ -41,15 +82,8 @@ export async function showLateEnd(finished: Promise<CommandResult>, running: Det
     showLateOutput(line, running, runtime);
   }
   if (!onTerminal || isStopped) await sleep(onTerminal ? CLOSED_MS : LAST_OUTPUT_MS, undefined, { ref: false });
-  const text = outputText(seen.bytes());
   const exitCode = isStopped ? (onTerminal ? 1 : -1) : shownExitCode(result?.exitCode ?? -1, running);
-  const durationMs = result?.durationMs ?? 0;
-  const shown = { stdout: text, stderr: "", aggregatedOutput: text };
-  const whole = {
-    ...shown,
-    formattedOutput: formattedOutput({ aggregatedOutput: text, exitCode, durationMs, ended: "exited" }, runtime.truncation),
-  };
-  runtime.lateEvents.put({ type: "commandEnded", ...command, ...whole, exitCode, durationMs, ...(turnId && { ofTurn: turnId }) });
+  runtime.lateEvents.put(endOfCommand(running, { exitCode, durationMs: result?.durationMs ?? 0 }, runtime));
 }
 
 /** The exit code in events and for the model. */

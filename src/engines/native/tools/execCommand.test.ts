@@ -1,11 +1,17 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/memory/toolStage.js";
 import { calls, says } from "../../../../test/support/model/modelDouble.js";
 import { processesIn } from "../../../../test/support/processes/processesIn.js";
-import { typesOf } from "../../../../test/support/threads/turns.js";
+import { turnContext, typesOf } from "../../../../test/support/threads/turns.js";
+import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
+import { MOST_SESSIONS } from "../../../exec/session.js";
 import type { ThreadEvent } from "../../../threads/events.js";
+import { execTools } from "./execCommand.js";
+import { LateEvents } from "./lateEvents.js";
+import type { ToolContext } from "./tool.js";
+import { ToolRuntime } from "./toolRuntime.js";
 
 function open(approvalPolicy: "never" | "untrusted" = "never", { asRecorded = true } = {}): Promise<ToolStage> {
   return openToolStage({ settings: { approvalPolicy, asRecorded, features: { unified_exec: true } } });
@@ -131,6 +137,60 @@ describe("exec_command", () => {
       expect.objectContaining({ type: "commandEnded", callId: "call_1", exitCode: -1, ofTurn: expect.anything() }),
     );
     expect((await stage.use("write_stdin", { session_id: session })).output).toBe(`write_stdin failed: Unknown process id ${session}`);
+  });
+
+  it("shows the end of a command that nobody waited for at the end of the turn, once", async () => {
+    await using stage = await open("never", { asRecorded: false });
+    const cmd = "echo up; until [ -e go ]; do sleep 0.05; done; exit 3";
+    const turn = await stage.use("exec_command", { cmd, yield_time_ms: 250 });
+    expect(typesOf(turn.events)).not.toContain("commandEnded");
+    writeFileSync(stage.path("go"), "");
+    const ends: ThreadEvent[] = [];
+    const playNext = async () => {
+      const { events } = await stage.use("update_plan", { plan: [] });
+      ends.push(...events.filter(({ type }) => type === "commandEnded"));
+    };
+    await vi.waitFor(
+      async () => {
+        await playNext();
+        expect(ends).not.toEqual([]);
+      },
+      { timeout: 20_000 },
+    );
+    await playNext();
+    expect(ends).toMatchObject([{ callId: "call_1", exitCode: 3, aggregatedOutput: "up\n" }]);
+    const seen = await stage.use("write_stdin", { session_id: sessionOf(turn), yield_time_ms: 250 });
+    expect(seen.output).toContain("Process exited with code 3");
+    expect(typesOf(seen.events).filter((type) => type.startsWith("command"))).toEqual([]);
+  });
+
+  it("shows the end of a command that had to make room for others", async () => {
+    await using stage = await open("never", { asRecorded: false });
+    const { settings } = stage.conversation.parts;
+    const runtime = new ToolRuntime(settings, stage.host, {
+      workspace: stage.stage.workspace,
+      running: undefined,
+      lateEvents: new LateEvents(),
+    });
+    try {
+      const [exec] = execTools(runtime);
+      const { signal } = new AbortController();
+      const ctx: ToolContext = {
+        callId: "call_1",
+        signal,
+        ask: turnContext(signal).ask,
+        remember: (item) => ({ type: "rawItem", item }),
+        isFreeform: false,
+        asRecorded: false,
+      };
+      for await (const _ of exec?.run(JSON.stringify({ cmd: "sleep 1000", yield_time_ms: 250 }), ctx) ?? []);
+      expect(runtime.takeEnds()).toEqual([]);
+      const launch = () => launchPlainly({ argv: ["sleep", "1000"], cwd: stage.stage.workspace, env: {} });
+      for (let at = 0; at < MOST_SESSIONS; at++) await runtime.sessions.start(launch(), { yieldTimeMs: 1, signal });
+      expect([runtime.takeEnds(), runtime.takeEnds()]).toMatchObject([[{ type: "commandEnded", callId: "call_1", exitCode: -1 }], []]);
+    } finally {
+      await runtime.close();
+    }
   });
 
   it("gives a terminal only when asked", async () => {

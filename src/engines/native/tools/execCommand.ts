@@ -13,7 +13,15 @@ import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
-import { type DetachedCommand, showLateEnd, showLateOutput, shownExitCode } from "./detachedCommand.js";
+import {
+  type DetachedCommand,
+  type LeftCommand,
+  type LeftCommands,
+  showLateEnd,
+  showLateOutput,
+  shownExitCode,
+  takeEnds,
+} from "./detachedCommand.js";
 import { type HostEnvironment, userShell } from "./hostEnvironment.js";
 import {
   type CommandRequest,
@@ -61,19 +69,17 @@ const WRITE_STDIN: RecordedStruct = { name: "WriteStdinArgs", fields: ["session_
 
 /** `exec_command` and `write_stdin`: commands that may outlive the call that started them. */
 export function execTools(runtime: ToolRuntime): Tool[] {
-  const running: Running = new Map();
+  const running: LeftCommands = new Map();
+  if (!runtime.settings.asRecorded) runtime.takeEnds = () => takeEnds(running, runtime);
   return [
     { name: "exec_command", run: (args, ctx) => execCommand(args, { runtime, running, ctx }) },
     { name: "write_stdin", run: (args, ctx) => writeStdin(args, { runtime, running, ctx }) },
   ];
 }
 
-/** Commands that were announced and have not ended. */
-type Running = Map<number, { readonly command: CommandCall; readonly sandboxed: boolean; readonly onTerminal: boolean }>;
-
 interface ExecContext {
   readonly runtime: ToolRuntime;
-  readonly running: Running;
+  readonly running: LeftCommands;
   readonly ctx: ToolContext;
 }
 
@@ -184,7 +190,15 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: Starting): 
     yield* output.batches();
     const { report, finished } = await started;
     if (report.sessionId !== undefined) {
-      starting.running.set(report.sessionId, { command, sandboxed, onTerminal: running.onTerminal });
+      const left: LeftCommand = { ...running, sandboxed, startedAt };
+      starting.running.set(report.sessionId, left);
+      finished.then(
+        (end) => {
+          left.end = end;
+        },
+        // Such a command has no exit code.
+        () => undefined,
+      );
       // Ends soon after the command, whose end the sessions wait for.
       if (ctx.asRecorded) void showLateEnd(finished, running, runtime);
     }
@@ -233,12 +247,12 @@ async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext)
   // An earlier turn may have had rights that this one does not have.
   if (runtime.confined && left?.sandboxed === false) return { output: `write_stdin failed: process ${id} runs outside the sandbox` };
   try {
-    if (left) yield [{ type: "commandResumed", callId: left.command.callId }];
+    if (left && !left.isShown) yield [{ type: "commandResumed", callId: left.command.callId }];
     const wait = { yieldTimeMs: writeYieldMs(yieldTimeMs ?? undefined, chars ?? ""), signal: ctx.signal };
     const report = await runtime.sessions.write(id, chars ?? "", wait);
     if (report.exitCode !== undefined) running.delete(id);
     const most = tokens ?? DEFAULT_OUTPUT_TOKENS;
-    if (!ctx.asRecorded || !left) return yield* answer(report, most, { runtime, command: left?.command });
+    if (!ctx.asRecorded || !left) return yield* answer(report, most, { runtime, command: left?.isShown ? undefined : left?.command });
     const typed: ThreadEvent = { type: "commandTyped", callId: left.command.callId, sessionId: id, typed: chars ?? "" };
     yield [...runtime.lateEvents.take(), typed];
     const exitCode = report.exitCode === undefined ? undefined : shownExitCode(report.exitCode, left);

@@ -17,6 +17,7 @@ import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
 import type { TurnId } from "../../../lib/ids.js";
 import type { TurnContext } from "../../../threads/engine.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { truncationOf } from "../model/modelTraits.js";
 import { secretVariables } from "../model/provider.js";
@@ -156,6 +157,9 @@ export class ToolRuntime {
   get turnId(): TurnId | undefined {
     return this.#turns.running?.turnId;
   }
+
+  /** The ends, so far unseen, of commands that outlived their call. The tools that start such commands replace this. */
+  takeEnds: () => readonly ThreadEvent[] = () => [];
 
   /** Ends the commands that still run, as Codex 0.92.0 did at the end of their turn. `close` waits for their end. */
   endCommands(): void {
