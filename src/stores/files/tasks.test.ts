@@ -83,6 +83,24 @@ describe("a task", () => {
     expect(readdirSync(folderIn(home.path))).toEqual([`${next.id}.json`]);
   });
 
+  it("is not pushed out by the tasks of another principal: the oldest of the one that has most are removed", async () => {
+    using home = tempHome();
+    const leave = (owner: string | null, ageMs: number): string => {
+      const task = newTask({ id: newTaskId(NOW - ageMs), owner, end: { status: "completed", result: { content: [] } } });
+      leaveBehind(home.path, task, ownRun());
+      return task.id;
+    };
+    const others = ["bob", 'a "quoted" name', null].map((owner, at) => leave(owner, 50_000 + at));
+    const [oldest = "", second = "", third = "", ...rest] = Array.from({ length: 10_000 }, (_, at) => leave("ada", 20_000 - at));
+    const files = new TaskFiles(home.path, () => NOW);
+    const running = newTask({ owner: "bob" });
+    await files.keep(running);
+    expect(await Promise.all([oldest, second, third].map((id) => files.find(id)))).toEqual([undefined, undefined, undefined]);
+    const kept = [...others, rest[0] ?? "", rest.at(-1) ?? "", running.id];
+    expect(await Promise.all(kept.map(async (id) => (await files.find(id))?.task.id))).toEqual(kept);
+    await files.drop(running.id);
+  });
+
   it("that still runs at its expiry is kept", async () => {
     using home = tempHome();
     let now = NOW;

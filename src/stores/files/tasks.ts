@@ -1,14 +1,15 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
+import { surplusOf } from "../../lib/shares.js";
 import { isAbandoned, keepFresh, ownRun, type ProcessRun } from "../../platform/processes.js";
 import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskStore, timeOfTaskId } from "../../tasks/taskStore.js";
 import { StorageFailed } from "../../threads/errors.js";
 import { storageFailure } from "./failure.js";
 import { writeWholeFile } from "./wholeFile.js";
 
-/** Far more than are started in a day; beyond it the oldest are removed. */
+/** Far more than are started in a day; beyond it the oldest of the principal that has most are removed. */
 const MOST_FILES = 10_000;
 const SWEEP_EVERY_MS = 10 * 60_000;
 
@@ -28,7 +29,8 @@ export class TaskFiles implements TaskStore {
     const file = this.#fileOf(task.id);
     try {
       await this.#sweep();
-      await writeWholeFile(file, `${JSON.stringify({ ...task, run: ownRun() } satisfies TaskFile)}\n`);
+      const { id, owner, ...rest } = task;
+      await writeWholeFile(file, `${JSON.stringify({ id, owner, ...rest, run: ownRun() } satisfies TaskFile)}\n`);
     } catch (error) {
       throw storageFailure("keep the task in", file, error);
     }
@@ -79,12 +81,37 @@ export class TaskFiles implements TaskStore {
   async #sweep(): Promise<void> {
     if (this.#now() - this.#sweptAt < SWEEP_EVERY_MS) return;
     this.#sweptAt = this.#now();
-    const names = (await namesIn(this.#folder)).sort();
-    const tooMany = names.length - MOST_FILES;
     // Names begin with the time, whose number of digits is constant for decades: the oldest come first.
-    for (const [at, name] of names.entries()) {
-      if (at < tooMany || this.#isExpired(name.slice(0, name.indexOf(".")))) await rm(path.join(this.#folder, name), { force: true });
-    }
+    const files = (await namesIn(this.#folder))
+      .sort()
+      .map((name) => ({ file: path.join(this.#folder, name), id: name.replace(/\..*/s, "") }));
+    const expired = files.filter(({ id }) => this.#isExpired(id));
+    const ended = files.filter(({ id }) => !this.#isExpired(id) && !this.#running.has(id));
+    for (const { file } of [...expired, ...(await surplusAmong(ended))]) await rm(file, { force: true });
+  }
+}
+
+/** Looks into the files only if there are too many. */
+async function surplusAmong(files: readonly { readonly file: string }[]): Promise<readonly { readonly file: string }[]> {
+  if (files.length <= MOST_FILES) return [];
+  const owned: { readonly file: string; readonly owner: string }[] = [];
+  for (const { file } of files) owned.push({ file, owner: await ownerIn(file) });
+  return surplusOf(owned, MOST_FILES, { ownerOf: ({ owner }) => owner });
+}
+
+/** A result may have megabytes; the owner stands before it. */
+const HEAD_BYTES = 4_096;
+const OWNER = /^\{"id":"[^"]*","owner":(null|"(?:[^"\\]|\\.)*")/;
+
+/** As it is written in the file. Files of unknown owners count as those of one. */
+async function ownerIn(file: string): Promise<string> {
+  try {
+    await using opened = await open(file);
+    const { buffer, bytesRead } = await opened.read({ buffer: Buffer.alloc(HEAD_BYTES) });
+    return OWNER.exec(buffer.toString("utf8", 0, bytesRead))?.[1] ?? "";
+  } catch {
+    // Another process removed it meanwhile.
+    return "";
   }
 }
 
