@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser, Visitor } from "../support/console/consoleBrowser.js";
 import { isWithoutBrowser } from "../support/console/consoleStage.js";
@@ -169,5 +169,57 @@ describe.skipIf(isWithoutBrowser())("forms in the console", () => {
     // The watcher sees who answered.
     await form.waitFor({ state: "detached" });
     expect(await result(other)).toEqual({ action: "accept", content: {} });
+  });
+
+  const NOTE = { properties: { note: { type: "string", title: "Note" }, sure: { type: "boolean", title: "Sure" } } };
+  const note = (page: Page) => page.getByRole("textbox", { name: "Note" });
+
+  it("keep what was filled in while other pages are shown, and while the user logs in again", async () => {
+    const { visitor, form } = await visit(await begin(NOTE));
+    await using _ = visitor;
+    const { page } = visitor;
+    await note(page).fill("typed");
+    await page.getByLabel("Sure").check();
+    await visitor.goTo("doctor");
+    await visitor.goTo("inbox");
+    expect(await note(page).inputValue()).toBe("typed");
+    // Another tab of the same browser ends the login.
+    const other = await page.context().newPage();
+    await other.goto(`${server.origin}/console/`);
+    await other.getByRole("button", { name: "Settings and keys" }).click();
+    await other.getByRole("button", { name: "Log out" }).click();
+    await other.getByRole("button", { name: "Log in" }).waitFor();
+    await form.getByRole("button", { name: "Answer" }).click();
+    await page.getByLabel("One-time code or bearer token").fill(ALICE);
+    await page.getByRole("button", { name: "Log in" }).click();
+    expect([await note(page).inputValue(), await page.getByLabel("Sure").isChecked()]).toEqual(["typed", true]);
+    await form.getByRole("button", { name: "Answer" }).click();
+    await page.locator(".settled li", { hasText: "Which?" }).getByText("answered").waitFor();
+  });
+
+  it("give way to the answer that somebody else gave, on the thread's page too", async () => {
+    const threadId = await begin(NOTE);
+    const { visitor } = await visit(threadId);
+    await using _ = visitor;
+    const { visitor: other, form } = await visit(threadId);
+    await using _other = other;
+    await note(visitor.page).fill("too late");
+    await note(other.page).fill("first");
+    await form.getByRole("button", { name: "Answer" }).click();
+    const told = visitor.page.getByRole("list", { name: "Settled elsewhere" });
+    expect(await told.textContent()).toMatch(/Which\? answered by alice \(console\)/);
+    expect(await visitor.accessibilityFaults()).toEqual([]);
+    expect(await result(other)).toEqual({ action: "accept", content: { note: "first", sure: false } });
+    expect(await other.page.getByRole("list", { name: "Settled elsewhere" }).count()).toBe(0);
+  });
+
+  it("leave the page with the turn that asked", async () => {
+    const threadId = await begin(NOTE);
+    const { visitor, form } = await visit(threadId);
+    await using _ = visitor;
+    await form.waitFor();
+    const headers = { authorization: `Bearer ${ALICE}` };
+    await fetch(`${server.origin}/api/v1/threads/${threadId}/interrupt`, { method: "POST", headers });
+    await form.waitFor({ state: "detached" });
   });
 });

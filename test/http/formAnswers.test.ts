@@ -147,6 +147,13 @@ describe("a form over HTTP", () => {
     expect(await form.result()).toEqual({ action: "decline" });
   });
 
+  it("is closed with its turn: a later answer finds no question", async () => {
+    const form = await asking(WITH_DEFAULTS);
+    expect((await api("POST", `/threads/${form.approval.threadId}/interrupt`)).status).toBe(204);
+    expect(await form.answer({ decision: "approve" })).toMatchObject({ status: 404, body: { code: "approval_not_found" } });
+    expect((await api("GET", `/approvals?threadId=${form.approval.threadId}`)).body).toEqual({ approvals: [] });
+  });
+
   it("is not found by another principal, who does not settle it", async () => {
     const form = await asking(WITH_DEFAULTS);
     for (const body of [{ decision: "approve" }, { decision: "deny" }, { decision: "answer", content: { version: 7 } }])

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { countComplaint, fieldsOf, formContent } from "./formSchema.js";
+import { countComplaint, draftedFields, fieldsOf, formContent } from "./formSchema.js";
 
 const SCHEMA = {
   type: "object",
@@ -116,4 +116,17 @@ it("counts choices; an optional field without any is left out", () => {
   expect(complaints(field({ minItems: 1 }, ["f"]))).toEqual(["Choose at least 1.", "", "", ""]);
   expect(complaints(field({ maxItems: 1 }))).toEqual(["", "", "Choose at most 1.", "Choose at most 1."]);
   expect(complaints(field({}, ["f"]))).toEqual(["", "", "", ""]);
+});
+
+it("shows what was filled in before in place of the defaults", () => {
+  const data = new FormData();
+  for (const [name, value] of [
+    ["version", ""],
+    ["places", "jsr"],
+    ["copies", "4"],
+  ] as const)
+    data.append(`field-${name}`, value);
+  const shown = Object.fromEntries(draftedFields(SCHEMA, data).map(({ name, given }) => [name, given]));
+  expect(shown).toMatchObject({ version: "", channel: "", places: ["jsr"], copies: "4", draft: false });
+  expect(draftedFields(SCHEMA, undefined)).toEqual(fieldsOf(SCHEMA));
 });

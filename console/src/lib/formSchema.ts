@@ -45,6 +45,18 @@ const INPUT_TYPES: Readonly<Record<string, Field["inputType"]>> = {
   "date-time": "datetime-local",
 };
 
+/** The fields with what was filled in before, in place of their defaults. */
+export function draftedFields(schema: Fields, draft: FormData | undefined): readonly Field[] {
+  const fields = fieldsOf(schema);
+  return draft ? fields.map((field) => ({ ...field, given: filledInto(field, draft) })) : fields;
+}
+
+function filledInto({ name, kind }: Field, draft: FormData): Field["given"] {
+  const values = draft.getAll(`field-${name}`).filter((value) => typeof value === "string");
+  if (kind === "choices") return values;
+  return kind === "boolean" ? values.length > 0 : (values[0] ?? "");
+}
+
 export function fieldsOf(schema: Fields): readonly Field[] {
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   return Object.entries(isFields(schema["properties"]) ? schema["properties"] : {}).map(([name, given]) => {

@@ -9,3 +9,16 @@ export function useDraft(place: string): readonly [text: string, setText: (text:
   drafts.set(place, draft);
   return [useSignal(draft), (text) => draft.set(text)];
 }
+
+const forms = new Map<string, FormData>();
+
+/** What was filled into the form of a question. */
+export function draftOfForm(approvalId: string): FormData | undefined {
+  return forms.get(approvalId);
+}
+
+/** Keeps it; without content, forgets it. */
+export function keepForm(approvalId: string, content: FormData | undefined): void {
+  if (content) forms.set(approvalId, content);
+  else forms.delete(approvalId);
+}

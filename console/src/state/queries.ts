@@ -8,6 +8,7 @@ export const APPROVALS = "approvals";
 export const THREADS = "threads";
 export const THREAD = "thread";
 export const PROJECTS = "projects";
+export const ME = "me";
 
 const WHILE_RUNNING_MS = 3_000;
 const THREADS_PAGE = 50;
@@ -68,7 +69,7 @@ export function useProjects() {
 }
 
 export function useMe() {
-  return useQuery({ queryKey: ["me"], queryFn: ({ signal }) => request<z.infer<typeof Me>>("me", { signal }) });
+  return useQuery({ queryKey: [ME], queryFn: ({ signal }) => request<z.infer<typeof Me>>("me", { signal }) });
 }
 
 /** False for a login that may only watch. The server checks it in any case. */

@@ -6,6 +6,7 @@ import type { Approval, ThreadPageResource, ThreadResource, ThreadSummaryResourc
 import { type Connection, followEvents } from "../api/eventStream.js";
 import type { ApiFailure } from "../api/requests.js";
 import { summaryAfter, threadAfter } from "../lib/threadAfter.js";
+import { keepForm } from "./drafts.js";
 import { APPROVALS, PROJECTS, THREAD, THREADS } from "./queries.js";
 import { Signal } from "./signal.js";
 
@@ -13,6 +14,8 @@ import { Signal } from "./signal.js";
 export interface SettledApproval {
   readonly approval: Approval;
   readonly settlement: Settlement;
+  /** This page answered it. */
+  readonly isOwn: boolean;
 }
 
 const MOST_SETTLED = 30;
@@ -52,6 +55,9 @@ export function watchServer(queries: QueryClient, signal: AbortSignal): void {
         return refreshLists();
       case "approval.settled":
         settled(queries, event.approvalId, event.settlement);
+        return refreshLists();
+      case "turn.ended":
+        closed(queries, event.turnId);
         return refreshLists();
       case "heartbeat":
         return;
@@ -96,11 +102,19 @@ function opened(queries: QueryClient, approval: Approval): void {
   });
 }
 
-/** Also called for an answer from this page, which need not wait for the event. */
-export function settled(queries: QueryClient, id: string, settlement: Settlement): void {
+/** A turn that ends takes its open questions with it; they have no events of their own. */
+function closed(queries: QueryClient, turnId: string): void {
+  const isOpen = (approval: Approval) => approval.turnId !== turnId;
+  queries.setQueryData<ApprovalAnswer>([APPROVALS], (known) => known && { approvals: known.approvals.filter(isOpen) });
+}
+
+/** Also called for an answer from this page, which need not wait for the event; the event may come first. */
+export function settled(queries: QueryClient, id: string, settlement: Settlement, { isOwn = false } = {}): void {
+  keepForm(id, undefined);
+  if (isOwn) settledApprovals.set(settledApprovals.value.map((each) => (each.approval.id === id ? { ...each, isOwn } : each)));
   const approval = queries.getQueryData<ApprovalAnswer>([APPROVALS])?.approvals.find((open) => open.id === id);
   queries.setQueryData<ApprovalAnswer>([APPROVALS], (known) => known && { approvals: known.approvals.filter((open) => open.id !== id) });
-  if (approval) settledApprovals.set([{ approval, settlement }, ...settledApprovals.value].slice(0, MOST_SETTLED));
+  if (approval) settledApprovals.set([{ approval, settlement, isOwn }, ...settledApprovals.value].slice(0, MOST_SETTLED));
 }
 
 function throttled(act: () => void): () => void {

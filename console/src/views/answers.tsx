@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { AnswerBody, Approval } from "../../../src/api/schemas/threads.js";
 import { formContent } from "../lib/formSchema.js";
 import { visibleLine, visibleText } from "../lib/visibleText.js";
+import { draftOfForm, keepForm, useDraft } from "../state/drafts.js";
 import { FormFields } from "./formFields.js";
 
 export type Answer = z.infer<typeof AnswerBody>;
@@ -59,15 +60,16 @@ function sessionMeaning({ command }: Approval): string {
 }
 
 interface DenialProps {
+  readonly approval: Approval;
   readonly onDeny: (reason: string) => void;
   readonly onStop: () => void;
   readonly onCancel: () => void;
 }
 
 /** The reason of a denial; the agent reads it. */
-export function Denial({ onDeny, onStop, onCancel }: DenialProps) {
+export function Denial({ approval, onDeny, onStop, onCancel }: DenialProps) {
   const id = useId();
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useDraft(`denial ${approval.id}`);
   return (
     <form
       className="denial"
@@ -102,7 +104,8 @@ interface FormAnswerProps {
 }
 
 /** The form of an MCP server. */
-export function FormAnswer({ approval: { form }, mayAnswer, onAnswer }: FormAnswerProps) {
+export function FormAnswer({ approval: { id, form }, mayAnswer, onAnswer }: FormAnswerProps) {
+  const [draft] = useState(() => draftOfForm(id));
   if (!form) return null;
   if (!mayAnswer) return <p className="message">{visibleText(form.message)}</p>;
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -110,9 +113,9 @@ export function FormAnswer({ approval: { form }, mayAnswer, onAnswer }: FormAnsw
     onAnswer({ decision: "answer", content: formContent(form.schema, new FormData(event.currentTarget)) });
   };
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={submit} onChange={({ currentTarget }) => keepForm(id, new FormData(currentTarget))}>
       <p className="message">{visibleText(form.message)}</p>
-      <FormFields schema={form.schema} />
+      <FormFields schema={form.schema} draft={draft} />
       <div className="actions">
         <button type="submit" className="primary">
           Answer

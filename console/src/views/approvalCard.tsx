@@ -71,6 +71,7 @@ export function ApprovalCard({ approval, isSteady = () => true, isInThread = fal
       )}
       {isDenying && (
         <Denial
+          approval={approval}
           onDeny={(why) => give({ decision: "deny", ...(why && { reason: why }) })}
           onStop={() => give({ decision: "abort" })}
           onCancel={() => {
@@ -89,7 +90,7 @@ function useAnswer(id: string) {
   return useMutation({
     mutationFn: (body: Answer) =>
       request<{ settlement: Settlement }>(`approvals/${encodeURIComponent(id)}/answer`, { method: "POST", body }),
-    onSuccess: ({ settlement }) => settled(queries, id, settlement),
+    onSuccess: ({ settlement }) => settled(queries, id, settlement, { isOwn: true }),
     onError(error) {
       // Another answer came first: the question leaves the list with that settlement.
       const before = error instanceof ApiFailure ? error.problem?.settlement : undefined;

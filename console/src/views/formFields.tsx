@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
-import { countComplaint, type Field, type Fields, fieldsOf } from "../lib/formSchema.js";
+import { countComplaint, draftedFields, type Field, type Fields } from "../lib/formSchema.js";
 import { visibleText } from "../lib/visibleText.js";
 
 /** The fields of a form of an MCP server. */
-export function FormFields({ schema }: { readonly schema: Fields }) {
+export function FormFields({ schema, draft }: { readonly schema: Fields; readonly draft: FormData | undefined }) {
   return (
     <div className="fields">
-      {fieldsOf(schema).map((field) =>
+      {draftedFields(schema, draft).map((field) =>
         field.kind === "choices" ? <Several key={field.name} field={field} /> : <One key={field.name} field={field} />,
       )}
     </div>

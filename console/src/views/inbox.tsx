@@ -1,12 +1,11 @@
 import { useEffect, useRef } from "react";
-import { clock, pathFrom, plural } from "../lib/formats.js";
-import { visibleLine } from "../lib/visibleText.js";
+import { plural } from "../lib/formats.js";
 import { ALL_THREADS, useApprovals, useThreads } from "../state/queries.js";
-import { threadHref } from "../state/route.js";
-import { type SettledApproval, settledApprovals } from "../state/serverWatch.js";
+import { settledApprovals } from "../state/serverWatch.js";
 import { useSignal } from "../state/signal.js";
 import { ApprovalCard } from "./approvalCard.js";
 import { Beginning } from "./beginning.js";
+import { SettledLine } from "./settled.js";
 import { ThreadRow } from "./threadList.js";
 import { Trouble } from "./trouble.js";
 
@@ -110,15 +109,6 @@ function Running() {
   );
 }
 
-const DECISIONS = {
-  approved: "approved",
-  approvedForSession: "approved for the session",
-  approvedPrefix: "approved, with its prefix",
-  denied: "denied",
-  answered: "answered",
-  abort: "denied, and the turn stopped",
-} as const;
-
 function Settled() {
   const settled = useSignal(settledApprovals);
   if (settled.length === 0) return null;
@@ -131,23 +121,5 @@ function Settled() {
         ))}
       </ul>
     </section>
-  );
-}
-
-function SettledLine({ approval, settlement: { decision, by, who, at } }: SettledApproval) {
-  const what =
-    approval.command?.commandText ??
-    approval.form?.message ??
-    approval.patch?.changes.map(({ path }) => pathFrom(approval.cwd, path)).join(", ") ??
-    "";
-  return (
-    <li>
-      <span className="quiet">{clock(at)}</span>{" "}
-      <a href={threadHref(approval.threadId)}>{visibleLine(what).slice(0, 160) || "a question"}</a>{" "}
-      <span className={decision === "denied" || decision === "abort" ? "bad" : "good"}>{DECISIONS[decision]}</span>{" "}
-      <span className="quiet">
-        {who === null ? "" : `by ${visibleLine(who)} `}({by})
-      </span>
-    </li>
   );
 }

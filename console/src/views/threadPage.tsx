@@ -13,6 +13,7 @@ import { AskedItems } from "./acts.js";
 import { ApprovalCard } from "./approvalCard.js";
 import { Composer } from "./composer.js";
 import { Plan } from "./items.js";
+import { SettledElsewhere } from "./settled.js";
 import { ThreadActions } from "./threadActions.js";
 import { Timeline } from "./timeline.js";
 import { Trouble } from "./trouble.js";
@@ -57,6 +58,7 @@ export function ThreadPage({ threadId }: { readonly threadId: string }) {
           ))}
         </div>
       )}
+      <SettledElsewhere threadId={threadId} />
       {thread?.archived === false && mayCall && <Composer threadId={threadId} isRunning={thread.state !== "idle"} />}
       {thread?.archived && <p className="quiet archived-note">This thread is archived. Unarchive it to continue.</p>}
       {!mayCall && <p className="quiet archived-note">Your login may only watch.</p>}
