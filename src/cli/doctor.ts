@@ -17,6 +17,7 @@ import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import { isKernelFileSystem } from "../lib/files/kernelFiles.js";
 import { VERSION } from "../lib/version.js";
+import { visibleLines } from "../lib/visibleText.js";
 import { userHome } from "../platform/userAccount.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
 import { nativeUnlessUsable } from "../server/usableCodex.js";
@@ -42,7 +43,7 @@ function reportForPrograms(findings: readonly DoctorFinding[], ready: boolean): 
 
 function reportForPeople(findings: readonly DoctorFinding[]): string {
   const problems = findings.filter(({ verdict }) => verdict === "fails").length;
-  const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${text}`);
+  const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${visibleLines(text)}`);
   const result =
     problems === 0
       ? "Ready: a call can work."

@@ -38,6 +38,11 @@ describe("the console of a server that listens already", () => {
     expect(await consoleBehind(health, { status: 201, body: { address: `${CONSOLE}#code=x` } })).toBeUndefined();
   });
 
+  it("is shown without characters that a terminal interprets", async () => {
+    const shown = await consoleBehind({ console: `${CONSOLE}\u001b[2J\u202e` }, { status: 403, body: {} });
+    expect(shown).toBe(`${CONSOLE}%1B[2J%E2%80%AE`);
+  });
+
   it("opens only web pages", async () => {
     expect(await consoleBehind({ console: CONSOLE }, { status: 201, body: { address: "file:///etc/passwd" } })).toBe(CONSOLE);
   });

@@ -23,9 +23,14 @@ export async function findConsole({ host, ports, tls }: Pick<ListenOptions, "hos
   return (code?.status === 201 && isFields(code.body) ? webAddress(code.body["address"]) : undefined) ?? page;
 }
 
-/** The other side chose this value, so only web pages are opened, not files or programs. */
+/**
+ * The other side chose this value, so only web pages are opened, not files or programs. As a parsed URL it has no characters that a terminal
+ * interprets.
+ */
 function webAddress(value: unknown): string | undefined {
-  return typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) ? value : undefined;
+  if (typeof value !== "string" || !URL.canParse(value)) return undefined;
+  const { protocol, href } = new URL(value);
+  return /^https?:$/.test(protocol) ? href : undefined;
 }
 
 async function answerOf(url: string, method: "GET" | "POST"): Promise<{ readonly status: number; readonly body: unknown } | undefined> {

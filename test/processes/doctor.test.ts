@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../../src/lib/version.js";
@@ -27,6 +27,14 @@ async function doctor({ stage, args = [], config, env = {} }: Patient): Promise<
 function complaintsIn({ stdout }: Finished): string[] {
   return stdout.split("\n").flatMap((line) => /^fails\s+(.*)$/.exec(line)?.[1] ?? []);
 }
+
+it("doctor shows the name of a folder without characters that a terminal interprets", async () => {
+  await using stage = await setStage();
+  const workspace = path.join(stage.workspace, "x\u001b[2K\nok     engine");
+  await mkdir(workspace);
+  const { stdout } = await doctor({ stage: { ...stage, workspace }, args: ["--engine", "scripted"] });
+  expect(stdout).toContain(`cwd ${stage.workspace}/x\\u{1b}[2K\n  | ok     engine, approval`);
+});
 
 describe.concurrent("doctor finds nothing wrong", () => {
   it("with the scripted engine, and says that this is not a real model", async () => {
