@@ -107,7 +107,7 @@ export function partTexts(parts: unknown, ...types: string[]): string[] {
 
 function queryOf(action: Fields): string {
   const [url, pattern] = [stringOf(action["url"]), stringOf(action["pattern"])];
-  if (action["type"] === "find_in_page" && url && pattern) return `'${pattern}' in ${url}`;
+  if (action["type"] === "find_in_page" && pattern) return url ? `'${pattern}' in ${url}` : `'${pattern}'`;
   return stringOf(action["query"]) || stringOf(action["url"]) || stringOf(action["pattern"]);
 }
 

@@ -2,56 +2,132 @@ import { type Fields, isFields } from "../../../lib/fields.js";
 import type { RawItem } from "../../../threads/items.js";
 
 /**
- * A model's item as Codex 0.92.0 parsed it: undefined where a required field is missing or of another type, because Codex dropped such
- * items, and `other` for unknown kinds. Unknown fields are left out where the recordings show it.
+ * A model's item as Codex 0.92.0 parsed it: undefined where a required field is missing or a known one is of another type, because Codex
+ * dropped such items, and `other` for unknown kinds. Unknown fields are left out where the recordings show it.
  */
 export function recordedItem(raw: RawItem): RawItem | undefined {
+  const shape = SHAPES.get(raw.type);
+  if (!shape) return { type: "other" };
+  if (!fits(raw, shape)) return undefined;
   switch (raw.type) {
-    case "message":
-      return typeof raw["role"] === "string" && Array.isArray(raw["content"]) && raw["content"].every(isKnownPart) ? raw : undefined;
-    case "function_call":
-      return hasTexts(raw, "name", "arguments", "call_id") ? raw : undefined;
-    case "custom_tool_call":
-      return hasTexts(raw, "name", "input", "call_id") ? raw : undefined;
     case "function_call_output":
     case "custom_tool_call_output":
-      return hasTexts(raw, "call_id") ? { type: raw.type, call_id: raw["call_id"], output: raw["output"] } : undefined;
+      return { type: raw.type, call_id: raw["call_id"], output: raw["output"] };
     case "web_search_call":
       return recordedSearch(raw);
     case "compaction":
     case "compaction_summary":
-      return hasTexts(raw, "encrypted_content") ? { type: "compaction", encrypted_content: raw["encrypted_content"] } : undefined;
+      return { type: "compaction", encrypted_content: raw["encrypted_content"] };
     case "ghost_snapshot":
       return recordedSnapshot(raw);
-    case "reasoning":
-      return isListOf(isSummaryPart, raw["summary"]) && isListOf(isReasoningPart, raw["content"] ?? []) ? raw : undefined;
-    case "local_shell_call":
-      return raw;
     default:
-      return { type: "other" };
+      return raw;
   }
 }
 
-const ACTION_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  search: ["query"],
-  open_page: ["url"],
-  find_in_page: ["url", "pattern"],
-};
+type Check = (value: unknown) => boolean;
+type Shape = Readonly<Record<string, Check>>;
 
-function recordedSnapshot({ type, ghost_commit }: RawItem): RawItem | undefined {
-  if (!isFields(ghost_commit) || !hasTexts(ghost_commit, "id")) return undefined;
+const text: Check = (value) => typeof value === "string";
+const count: Check = (value) => Number.isInteger(value) && Number(value) >= 0;
+const orAbsent =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+/** Codex took null for an absent field, but for fields with a default of their own. */
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || value === null || check(value);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const oneOf =
+  (...words: readonly string[]): Check =>
+  (value) =>
+    typeof value === "string" && words.includes(value);
+const tableOf =
+  (check: Check): Check =>
+  (value) =>
+    isFields(value) && Object.values(value).every(check);
+const object =
+  (shape: Shape): Check =>
+  (value) =>
+    isFields(value) && fits(value, shape);
+const either =
+  (...checks: readonly Check[]): Check =>
+  (value) =>
+    checks.some((check) => check(value));
+
+function fits(fields: Fields, shape: Shape): boolean {
+  return Object.entries(shape).every(([name, check]) => check(fields[name]));
+}
+
+const inputText = object({ type: oneOf("input_text"), text });
+const inputImage = object({ type: oneOf("input_image"), image_url: text });
+
+/** A map: the model chooses the word. */
+const ACTION_FIELDS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ["search", ["query"]],
+  ["open_page", ["url"]],
+  ["find_in_page", ["url", "pattern"]],
+]);
+
+const searchAction: Check = (value) =>
+  isFields(value) && text(value["type"]) && (ACTION_FIELDS.get(value["type"]) ?? []).every((name) => orNull(text)(value[name]));
+
+const shellAction = object({
+  type: oneOf("exec"),
+  command: listOf(text),
+  timeout_ms: orNull(count),
+  working_directory: orNull(text),
+  env: orNull(tableOf(text)),
+  user: orNull(text),
+});
+
+const snapshot = object({
+  id: text,
+  parent: orNull(text),
+  preexisting_untracked_files: listOf(text),
+  preexisting_untracked_dirs: listOf(text),
+});
+
+const SHAPES: ReadonlyMap<string, Shape> = new Map(
+  Object.entries<Shape>({
+    message: {
+      id: orNull(text),
+      role: text,
+      content: listOf(either(inputText, inputImage, object({ type: oneOf("output_text"), text }))),
+      end_turn: orNull((value) => typeof value === "boolean"),
+    },
+    reasoning: {
+      id: orAbsent(text),
+      summary: listOf(object({ type: oneOf("summary_text"), text })),
+      content: orNull(listOf(object({ type: oneOf("reasoning_text", "text"), text }))),
+      encrypted_content: orNull(text),
+    },
+    local_shell_call: {
+      id: orNull(text),
+      call_id: orNull(text),
+      status: oneOf("completed", "in_progress", "incomplete"),
+      action: shellAction,
+    },
+    function_call: { id: orNull(text), name: text, arguments: text, call_id: text },
+    function_call_output: { call_id: text, output: either(text, listOf(either(inputText, inputImage))) },
+    custom_tool_call: { id: orNull(text), status: orNull(text), name: text, input: text, call_id: text },
+    custom_tool_call_output: { call_id: text, output: text },
+    web_search_call: { id: orNull(text), status: orNull(text), action: orNull(searchAction) },
+    compaction: { encrypted_content: text },
+    compaction_summary: { encrypted_content: text },
+    ghost_snapshot: { ghost_commit: snapshot },
+  }),
+);
+
+function recordedSnapshot({ type, ghost_commit }: RawItem): RawItem {
+  if (!isFields(ghost_commit)) return { type };
   const { id, parent = null, preexisting_untracked_files, preexisting_untracked_dirs } = ghost_commit;
-  if (parent !== null && typeof parent !== "string") return undefined;
-  if (![preexisting_untracked_files, preexisting_untracked_dirs].every(isTexts)) return undefined;
   return { type, ghost_commit: { id, parent, preexisting_untracked_files, preexisting_untracked_dirs } };
-}
-
-function isTexts(value: unknown): boolean {
-  return isListOf((entry) => typeof entry === "string", value);
-}
-
-function isListOf(isEntry: (value: unknown) => boolean, value: unknown): boolean {
-  return Array.isArray(value) && value.every(isEntry);
 }
 
 function recordedSearch(raw: RawItem): RawItem {
@@ -60,26 +136,7 @@ function recordedSearch(raw: RawItem): RawItem {
 }
 
 function recordedAction(action: Fields): Fields {
-  const known = ACTION_FIELDS[String(action["type"])];
+  const known = ACTION_FIELDS.get(action["type"]);
   if (!known) return { type: "other" };
   return Object.fromEntries(["type", ...known].filter((name) => name in action).map((name) => [name, action[name]]));
-}
-
-function isSummaryPart(part: unknown): boolean {
-  return isFields(part) && part["type"] === "summary_text" && hasTexts(part, "text");
-}
-
-function isReasoningPart(part: unknown): boolean {
-  return isFields(part) && ["reasoning_text", "text"].includes(String(part["type"])) && hasTexts(part, "text");
-}
-
-const TEXT_PARTS = ["input_text", "output_text"];
-
-function isKnownPart(part: unknown): boolean {
-  if (!isFields(part)) return false;
-  return TEXT_PARTS.includes(String(part["type"])) ? hasTexts(part, "text") : part["type"] === "input_image" && hasTexts(part, "image_url");
-}
-
-function hasTexts(fields: Fields, ...names: readonly string[]): boolean {
-  return names.every((name) => typeof fields[name] === "string");
 }
