@@ -252,6 +252,16 @@ describe("questions", () => {
     expect(told(...events).isWriteRefused).toBe(isWriteRefused);
   });
 
+  it("that were denied are not counted a second time as commands that found no sandbox", () => {
+    const ended = { ...command(-1, "no sandbox works"), lacksSandbox: true } as ThreadEvent;
+    expect(told(ended)).toMatchObject({
+      lacksSandbox: true,
+      commands: { run: 0, refused: 1, failures: [{ refusal: "no sandbox works" }] },
+    });
+    const denied = told(asked("a"), decided("a", { kind: "denied", by: "fallback" }), ended);
+    expect(denied).toMatchObject({ lacksSandbox: true, commands: { run: 0, refused: 0 }, approvals: { denied: 1 } });
+  });
+
   it("that were denied are about commands that did not run, except a command that first ran in the sandbox", () => {
     const denied = [asked("a"), decided("a", { kind: "denied", by: "tool" })];
     const ended = (exitCode: number) => ({ ...command(exitCode, ""), callId: "c" }) as ThreadEvent;

@@ -199,13 +199,10 @@ export class ReceiptCollector {
     const beganHere = this.#runningCommands.delete(callId);
     // An earlier turn began this command, and the result of that turn reported it.
     if (event.ofTurn !== undefined && !beganHere) return;
-    if (lacksSandbox) {
-      this.#lacksSandbox = true;
-      return;
-    }
+    if (lacksSandbox) this.#lacksSandbox = true;
     // A denied command has begin and end events but did not run. A command that was denied a second run outside the sandbox did run once.
     if (exitCode === NO_EXIT_CODE && this.#deniedCalls.has(callId)) return;
-    if (declined || neverStarted) {
+    if (declined || neverStarted || lacksSandbox) {
       this.#commands.refused++;
       return this.#noteFailure({ command, refusal: aggregatedOutput.replace(EXECUTION_ERROR, "") });
     }

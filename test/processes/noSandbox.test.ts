@@ -44,7 +44,10 @@ describe.skipIf(process.platform !== "linux")("on a machine where no sandbox wor
     await using server = await startWithout();
     await server.initialize();
     const call = server.call("codex", { ...TOUCH, "approval-policy": "never" });
-    expect(valueAt(await call.result(), "structuredContent.next")).toMatch(CAUSE);
+    expect(valueAt(await call.result(), "structuredContent")).toMatchObject({
+      next: expect.stringMatching(CAUSE),
+      commands: { run: 0, failed: 0, refused: 1, failures: [{ command: "touch x", refusal: expect.stringContaining("no sandbox works") }] },
+    });
     expect(toldAgent(call.events)).toMatch(CAUSE);
   });
 
