@@ -130,9 +130,7 @@ describe.concurrent("when threads cannot be written", () => {
     });
     const threadId = await beginThread(server);
     await writeFile(flag, "");
-    const why = expect.stringMatching(
-      /^Cannot write the thread's file .*: no space left on device\. Free some space, then send the reply again\.$/,
-    );
+    const why = expect.stringMatching(/^Cannot write the thread's file .*: no space left on device\. Free some space, then try again\.$/);
     expect(await server.call("codex-reply", { threadId, prompt: "!say lost" }).result()).toEqual(failed(threadId, why));
     expect(await server.call("codex", { prompt: "!say hi" }).result()).toEqual(failed(expect.any(String), why));
     expect(await server.request("ping")).toEqual({});

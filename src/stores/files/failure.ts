@@ -9,7 +9,7 @@ export function storageFailure(attempt: string, path: string, error: unknown): A
   return new StorageFailed(`Cannot ${attempt} ${path}: ${reasonOf(error)}.${remedy === undefined ? "" : ` ${remedy}`}`, { cause: error });
 }
 
-const FREE_SPACE = "Free some space, then send the reply again.";
+const FREE_SPACE = "Free some space, then try again.";
 const NOT_ALLOWED = "Make it writable for this user, or set CODEX_HOME to a folder that is.";
 const NOT_A_FOLDER = "Something that is not a folder is in the way: move it, or set CODEX_HOME to another folder.";
 const TOO_MANY_FILES = "Raise the limit of open files (ulimit -n), or run fewer threads at the same time.";
@@ -25,7 +25,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EEXIST: NOT_A_FOLDER,
   EMFILE: TOO_MANY_FILES,
   ENFILE: TOO_MANY_FILES,
-  EIO: "The disk reports an error: check it, then send the reply again.",
+  EIO: "The disk reports an error: check it, then try again.",
 };
 
 /** Where no folder can be made, as in /proc, the kernel says that the folder around it does not exist. */

@@ -312,7 +312,7 @@ describe("when a writer dies or the disk fails", () => {
     symlinkSync("/dev/full", record.path);
     await expect(write(record, saying("one"))).rejects.toMatchObject({
       code: "storage_failed",
-      message: `Cannot write the thread's file ${record.path}: no space left on device. Free some space, then send the reply again.`,
+      message: `Cannot write the thread's file ${record.path}: no space left on device. Free some space, then try again.`,
     });
     rmSync(record.path);
     await write(record, saying("one"));
