@@ -1,11 +1,11 @@
-import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
-import { SANDBOX_REMEDY } from "../../exec/errors.js";
+import type { TurnReceipt } from "../../agent/receipt.js";
 import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
 import { CHARACTERS_PER_TOKEN, errorWithinBudget, LONGEST_ESCAPE, roomForFindings, withinBudget } from "./answerBudget.js";
-import { describeSubject, type ReportedTurn, reportFields, reportText, wayText } from "./turnReport.js";
+import { interruptedText, nextStep, type ReportedEnd } from "./reportedEnd.js";
+import { type ReportedTurn, reportFields, reportText } from "./turnReport.js";
 
 export interface TextBlock {
   readonly text: string;
@@ -91,22 +91,14 @@ export interface ResultReader {
   readonly takesStructured: boolean;
 }
 
-export interface ResultContext {
-  readonly threadId: ThreadId;
+export interface ResultContext extends ReportedEnd {
   readonly engine: string;
-  readonly receipt: TurnReceipt;
-  /** The text if the turn completes without a message. */
-  readonly ifSilent?: string | undefined;
   readonly reader: ResultReader;
   readonly results: ResultStyle;
   /** Maximum tokens of the result. */
   readonly resultTokens: number;
   /** Remarks about the call itself. */
   readonly remarks?: readonly string[] | undefined;
-  /** Why the turn was interrupted, if somebody else than the caller interrupted it. */
-  readonly interruption?: string | undefined;
-  /** It ended while it waited behind another turn: the agent never saw it. */
-  readonly neverBegan?: boolean | undefined;
   readonly present?: PresentTurn | undefined;
 }
 
@@ -213,19 +205,6 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   };
 }
 
-function interruptedText({ interruption, neverBegan, receipt }: ResultContext): string {
-  const why = interruption ?? abortText(receipt);
-  const cause = why === undefined ? "" : `: ${why}`;
-  return neverBegan
-    ? `The turn was stopped before it began${cause}. The agent has not seen its prompt.`
-    : `The turn was interrupted before it ended${cause}.`;
-}
-
-function abortText({ approvals }: TurnReceipt): string | undefined {
-  const aborted = approvals.decisions.findLast(({ decision }) => decision === "abort");
-  return aborted && `the question about ${describeSubject(aborted.subject)} was answered "abort" ${wayText(aborted.by)}`;
-}
-
 /**
  * Whether the texts must repeat the structured part: for clients that are not known to show it to their model. Nearly all clients show only
  * the texts of errors.
@@ -243,42 +222,6 @@ function seesReport({ client, takesStructured }: ResultReader, { isError }: { re
       return true;
   }
 }
-
-function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent, neverBegan }: ResultContext): string | undefined {
-  const goOn = `codex-reply with threadId "${threadId}"`;
-  switch (outcome.status) {
-    case "completed":
-      if (receipt.lacksSandbox) return COMMANDS_NOT_RUN;
-      if (receipt.isWriteRefused && receipt.files?.list.length === 0) return notWritten(receipt);
-      if (receipt.approvals.decisions.some(isDeniedUnasked)) return NOBODY_ASKED;
-      return (outcome.lastMessage ?? ifSilent ?? "") === ""
-        ? `The agent ended without a message. Ask what it did with ${goOn}.`
-        : undefined;
-    case "failed":
-      return receipt.failedAs === "context_window_exceeded"
-        ? `Thread ${threadId} is too long for the model. codex-manage with \`compact\` shortens it; then go on with ${goOn}, or start over with codex.`
-        : `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
-    case "interrupted":
-      return neverBegan
-        ? `If it is still wanted, send the prompt again with ${goOn}.`
-        : `Thread ${threadId} keeps what it has done. Go on with ${goOn}.`;
-  }
-}
-
-/** What was approved may have written where nobody looks. */
-function notWritten({ approvals }: TurnReceipt): string {
-  const what = approvals.allowed === 0 ? "Nothing was written" : "A write was refused";
-  return `${what}: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".`;
-}
-
-function isDeniedUnasked({ decision, by }: DecidedQuestion): boolean {
-  return decision === "denied" && (by === "fallback" || by === "client");
-}
-
-const NOBODY_ASKED =
-  "Approval was denied because no person could be asked. If it is needed, ask the user: with --approval-fallback hold this server lets codex-answer answer, and a wider `sandbox` needs fewer approvals.";
-
-const COMMANDS_NOT_RUN = `Commands did not run: no sandbox works on this machine, and nobody allowed them without one; ${SANDBOX_REMEDY}.`;
 
 /**
  * Contains the engine, for programs. Omitted for clients that show their model everything, because the model has seen the engine already.
