@@ -8,7 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe } from "../src/lib/errors.js";
 import { oneLine } from "../src/lib/oneLine.js";
 import { AGENT_PROGRAMS } from "../test/realClients/agentPrograms.js";
-import { type RealClient, versionOf } from "../test/realClients/client.js";
+import { type RealClient, versionOf, type Way } from "../test/realClients/client.js";
 import { LIBRARIES } from "../test/realClients/libraries.js";
 import { clientsPage, type Seen, type SeenClient, type SeenRun } from "../test/realClients/page.js";
 import { tryClient } from "../test/realClients/trial.js";
@@ -22,7 +22,7 @@ const LONGEST_CAUSE = 2_000;
 const LONGEST_REASON = 200;
 /** A machine may have only two cores, and a client uses one. */
 const AT_ONCE = 2;
-const WAY = process.argv.includes("--http") ? "http" : "stdio";
+const WAY: Way = process.argv.includes("--http") ? "http" : "stdio";
 const CLIENTS: readonly RealClient[] = [...LIBRARIES, ...AGENT_PROGRAMS];
 
 const args = process.argv.slice(2);
@@ -90,9 +90,10 @@ function report(client: RealClient, { verdicts, notRun }: SeenRun): number {
     return 1;
   }
   console.log(`${client.title} ${versionOf(client)} (${WAY})`);
-  const failed = Object.entries(verdicts).filter(([name, { ok }]) => !ok && client.cannot?.[name] === undefined);
+  const cannot = client.cannot?.[WAY] ?? {};
+  const failed = Object.entries(verdicts).filter(([name, { ok }]) => !ok && cannot[name] === undefined);
   for (const [name, { ok, note }] of Object.entries(verdicts))
-    console.log(`  ${ok ? "ok    " : client.cannot?.[name] ? "cannot" : "FAILED"} ${name.padEnd(9)} ${note}`);
+    console.log(`  ${ok ? "ok    " : cannot[name] ? "cannot" : "FAILED"} ${name.padEnd(9)} ${note}`);
   return failed.length;
 }
 

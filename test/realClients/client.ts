@@ -31,6 +31,9 @@ export interface Snippet {
   text(server: ServerEntry): string;
 }
 
+/** How clients reach the server: as a program that they start, or at an address. */
+export type Way = "stdio" | "http";
+
 /** A third-party program that speaks MCP. */
 export interface RealClient {
   /** Its name on our command line and in its cache folder. */
@@ -45,8 +48,11 @@ export interface RealClient {
   readonly snippet: Snippet;
   /** A remark for readers of the tables. */
   readonly remark?: string;
-  /** Checks that the client cannot pass for reasons of its own: they are shown, and do not fail our tests. */
-  readonly cannot?: Readonly<Record<string, string>>;
+  /**
+   * Checks that the client cannot pass for reasons of its own, by transport: they are shown, even after a run that passed by lucky timing, and do
+   * not fail our tests.
+   */
+  readonly cannot?: Readonly<Partial<Record<Way, Readonly<Record<string, string>>>>>;
   start(stage: ClientStage): ClientStart;
 }
 

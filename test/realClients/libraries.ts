@@ -8,6 +8,9 @@ const SDK_LIMIT = "60 s (`timeout` of the call, ms)";
 /** Pinned separately: newer versions need packages that were not available, and npm searched for another solution for many minutes. */
 const LANGGRAPH_SDK = "@langchain/langgraph-sdk@1.12.4";
 
+const OWN_SERVER = "each call has a server of its own";
+const OWN_SESSION = "each call is a session of its own, which keeps its threads for `attended_seconds`";
+
 /** Libraries that offer our tools to a model, each in a small program (`drivers/`). */
 export const LIBRARIES: readonly RealClient[] = [
   library("sdk1", "TypeScript SDK 1.x", ["@modelcontextprotocol/sdk@1.32.2"], SDK_LIMIT),
@@ -16,10 +19,8 @@ export const LIBRARIES: readonly RealClient[] = [
     ...library("inspector", "MCP Inspector, command line", ["@modelcontextprotocol/inspector@2.12.0"], SDK_LIMIT),
     snippet: { place: "a shell", language: "sh", text: inspectorLine },
     cannot: {
-      held: "each call has a server of its own",
-      long: "each call has a server of its own",
-      reply: "each call is a session of its own, which keeps its threads for `attended_seconds`",
-      error: "each call is a session of its own, which keeps its threads for `attended_seconds`",
+      stdio: { held: OWN_SERVER, long: OWN_SERVER },
+      http: { reply: OWN_SESSION, error: OWN_SESSION, held: OWN_SESSION },
     },
   },
   library("agents", "OpenAI Agents SDK", ["@openai/agents@0.20.0", "openai@7.53.0", "zod@4.6.7"], "60 s (`timeout`, ms)"),

@@ -1,5 +1,5 @@
 import { KNOWN_CLIENTS } from "../../src/mcp/clientProfiles.js";
-import type { RealClient } from "./client.js";
+import type { RealClient, Way } from "./client.js";
 import { CHECKS, type CheckName, NOT_TRIED, type Verdicts } from "./verdicts.js";
 
 /** The results of one run of a client. */
@@ -90,7 +90,7 @@ function httpTable(clients: readonly RealClient[], seen: Seen): string {
   const rows = run.map(({ client, row }) => [
     `${client.title} ${row.version}`,
     row.identity?.revision ?? "–",
-    ...HTTP_CHECKS.map((check) => cell(client, row, check)),
+    ...HTTP_CHECKS.map((check) => cell(client, row, { check, way: "http" })),
     row.day,
   ]);
   return table(["client", "MCP", ...HTTP_CHECKS, "seen"], rows);
@@ -111,15 +111,17 @@ function versionsTable(clients: readonly RealClient[], seen: Seen): string {
 }
 
 function checksTable(clients: readonly RealClient[], seen: Seen, checks: readonly CheckName[]): string {
-  const rows = clients.map((client) => [client.title, ...checks.map((check) => cell(client, seen[client.id], check))]);
+  const rows = clients.map((client) => [client.title, ...checks.map((check) => cell(client, seen[client.id], { check, way: "stdio" }))]);
   return table(["client", ...checks], rows);
 }
 
-function cell({ cannot }: RealClient, row: SeenRun | undefined, check: CheckName): string {
+function cell({ cannot }: RealClient, row: SeenRun | undefined, { check, way }: { readonly check: CheckName; readonly way: Way }): string {
   if (!row?.verdicts) return `**not run**${row?.notRun === undefined ? "" : `: ${row.notRun}`}`;
+  const limit = cannot?.[way]?.[check];
+  if (limit !== undefined) return `✗ ${limit}`;
   const { ok, note } = row.verdicts[check];
   if (ok) return note === "yes" ? "✓" : note === NOT_TRIED ? `**${note}**` : note;
-  return `✗ ${cannot?.[check] ?? note}`;
+  return `✗ ${note}`;
 }
 
 function snippetText({ title, snippet }: RealClient): string {

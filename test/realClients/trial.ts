@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startResponsesServer } from "../support/model/responsesServer.js";
 import { killMarked, processesMarked, RUN_MARK } from "../support/processes/markedProcesses.js";
 import { furnish, setStage, stageEnvironment } from "../support/stage.js";
-import type { RealClient } from "./client.js";
+import type { RealClient, Way } from "./client.js";
 import { ClientModel, type Script } from "./clientModel.js";
 import { type ClientEnd, runClient } from "./clientRun.js";
 import { again, endless, held, long, work } from "./conversations.js";
@@ -46,9 +46,6 @@ export interface Trial {
   readonly stop: Evidence & { readonly began: boolean };
   readonly long: (Evidence & { readonly seconds: number }) | undefined;
 }
-
-/** How clients reach the server: as a program that they start, or at an address. */
-export type Way = "stdio" | "http";
 
 export interface TrialOptions {
   readonly way: Way;
