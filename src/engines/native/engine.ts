@@ -95,8 +95,8 @@ export async function openNativeThread(
   const told = history && isReconfigured ? restated(context, history.items) : history ? [] : context;
   const sandboxBackend = await host.sandboxBackend(settings.sandboxPolicy);
   const threadTools = await openThreadTools(settings, host);
-  const past = new History([], recordedRequests(settings));
-  await inSlices([...(history?.items ?? []), ...told], (item) => past.append([item]));
+  const past = new History(history ? [] : told, recordedRequests(settings));
+  if (history) await inSlices([...history.items, ...told], (item) => past.append([item]));
   const conversation = new Conversation({
     threadId: id,
     settings,

@@ -1,4 +1,5 @@
-import { lstatSync, mkdirSync, promises, statSync } from "node:fs";
+import { lstatSync, mkdirSync, statSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { errorCode } from "../errors.js";
 
@@ -22,7 +23,7 @@ export function makeFolderSync(folder: string): void {
 
 export async function makeFolder(folder: string): Promise<void> {
   try {
-    await promises.mkdir(folder, PRIVATE);
+    await mkdir(folder, PRIVATE);
   } catch (error) {
     if (isMade(folder, error)) return;
     await makeFolder(missingParent(folder, error));

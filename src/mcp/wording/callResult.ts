@@ -1,10 +1,11 @@
-import type { TurnReceipt } from "../../agent/receipt.js";
+import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
+import { SANDBOX_REMEDY } from "../../exec/errors.js";
 import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
 import { CHARACTERS_PER_TOKEN, errorWithinBudget, LONGEST_ESCAPE, roomForFindings, withinBudget } from "./answerBudget.js";
-import { interruptedText, nextStep, type ReportedEnd } from "./reportedEnd.js";
+import { interruptedText, type ReportedEnd } from "./reportedEnd.js";
 import { type ReportedTurn, reportFields, reportText } from "./turnReport.js";
 
 export interface TextBlock {
@@ -249,3 +250,40 @@ export function lostCall(threadId: string | undefined): CallToolResult {
 function failure(threadId: ThreadId, { text, why }: { readonly text: string; readonly why: string }): CallToolResult {
   return { content: [{ text, type: "text" }], isError: true, structuredContent: { threadId, content: why, status: "failed" } };
 }
+
+/** What the caller should do next, if anything. */
+function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent, neverBegan }: ReportedEnd): string | undefined {
+  const goOn = `codex-reply with threadId "${threadId}"`;
+  switch (outcome.status) {
+    case "completed":
+      if (receipt.lacksSandbox) return COMMANDS_NOT_RUN;
+      if (receipt.isWriteRefused && receipt.files?.list.length === 0) return notWritten(receipt);
+      if (receipt.approvals.decisions.some(isDeniedUnasked)) return NOBODY_ASKED;
+      return (outcome.lastMessage ?? ifSilent ?? "") === ""
+        ? `The agent ended without a message. Ask what it did with ${goOn}.`
+        : undefined;
+    case "failed":
+      return receipt.failedAs === "context_window_exceeded"
+        ? `Thread ${threadId} is too long for the model. codex-manage with \`compact\` shortens it; then go on with ${goOn}, or start over with codex.`
+        : `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
+    case "interrupted":
+      return neverBegan
+        ? `If it is still wanted, send the prompt again with ${goOn}.`
+        : `Thread ${threadId} keeps what it has done. Go on with ${goOn}.`;
+  }
+}
+
+/** What was approved may have written where nobody looks. */
+function notWritten({ approvals }: TurnReceipt): string {
+  const what = approvals.allowed === 0 ? "Nothing was written" : "A write was refused";
+  return `${what}: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".`;
+}
+
+function isDeniedUnasked({ decision, by }: DecidedQuestion): boolean {
+  return decision === "denied" && (by === "fallback" || by === "client");
+}
+
+const NOBODY_ASKED =
+  "Approval was denied because no person could be asked. If it is needed, ask the user: with --approval-fallback hold this server lets codex-answer answer, and a wider `sandbox` needs fewer approvals.";
+
+const COMMANDS_NOT_RUN = `Commands did not run: no sandbox works on this machine, and nobody allowed them without one; ${SANDBOX_REMEDY}.`;
