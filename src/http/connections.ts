@@ -103,10 +103,11 @@ export class OpenRequests {
 
   /**
    * Ends requests that would no longer be admitted, or as somebody else: a token may expire, be withdrawn or lose scopes while its bearer holds a
-   * stream.
+   * stream. `besides`: a request that is being answered.
    */
-  async recheck(admit: (request: IncomingMessage) => Admission | Promise<Admission>): Promise<void> {
+  async recheck(admit: (request: IncomingMessage) => Admission | Promise<Admission>, besides?: IncomingMessage): Promise<void> {
     for (const { request, served, identity } of Array.from(this.#open)) {
+      if (request === besides) continue;
       const admission = await admit(request);
       if ("answer" in admission || !isDeepStrictEqual(admission.identity, identity)) served.destroy();
     }

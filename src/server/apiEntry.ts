@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -33,6 +33,8 @@ export interface ApiEntryParts {
   readonly failed: (what: string, error: unknown) => string;
   /** Called when a reader of events is disconnected because it does not read. */
   readonly disconnected: () => void;
+  /** Called when this request has ended the login of its browser, which may hold event streams. */
+  readonly loggedOut: (request: IncomingMessage) => void;
 }
 
 /** The HTTP API of a listening server, and its console. The code is loaded with the first request. */
@@ -107,7 +109,7 @@ export class ApiEntry {
 
   async #open(): Promise<ApiMount> {
     const { ApiMount: Mount } = await import("../api/mount.js");
-    const { agent, ready, metrics, http, failed, examine, disconnected } = this.#parts;
+    const { agent, ready, metrics, http, failed, examine, disconnected, loggedOut } = this.#parts;
     const telemetry = await this.#parts.telemetry();
     const { keepAliveMs, slowReaderMs } = http.streams;
     const logins = this.#logins;
@@ -126,7 +128,11 @@ export class ApiEntry {
         newCode: () => this.newLogin(),
         byCode: (code, request) => logins.byCode(code, request),
         byToken: (request, principal) => logins.byToken(request, principal),
-        end: (request) => logins.end(request),
+        end: (request) => {
+          const removal = logins.end(request);
+          loggedOut(request);
+          return removal;
+        },
       },
       streams: { keepAliveMs, slowReaderMs, open: this.#streams, disconnected },
       maxBodyBytes: http.maxBodyBytes,

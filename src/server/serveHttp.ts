@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { Server as TlsServer } from "node:https";
 import { checkCeilings } from "../agent/ceilings.js";
 import type { HttpSettings } from "../config/httpSettings.js";
@@ -77,6 +78,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     examine: context.examine,
     failed: (what, error) => reporting.failed(what, error),
     disconnected: () => metrics.readerDisconnected({ reason: SLOW_READER }),
+    loggedOut: (request) => void recheck(request).catch((error: unknown) => reporting.failed("logout", error)),
   });
   const access = await openAccessControl({
     ...listen,
@@ -108,6 +110,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const rules = endpointRules(network, { http, loopback, metrics, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
   const open = new OpenRequests({ limit: http.openRequests });
+  const recheck = (besides?: IncomingMessage) => open.recheck((request) => access.readmit(request), besides);
   const server = await openHttpServer({
     host: listen.host,
     ports: listen.ports,
@@ -143,7 +146,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     statelessStreams: rules.stateless.streams,
     webSockets,
     losses: network.losses,
-    recheck: () => open.recheck((request) => access.readmit(request)),
+    recheck,
     failed: (error) => reporting.failed("maintenance", error),
   });
   maintenance.every(http.streams.keepAliveMs);
