@@ -293,6 +293,19 @@ describe("a question of one of the agent's own MCP servers", () => {
     expect(await call.event("elicitation_request")).toMatchObject({ server_name: "official", message: "Which colour?" });
   });
 
+  it("is cancelled by an answer that does not fit its form", async () => {
+    await using server = await startServer();
+    await server.initialize("2025-11-25", ASKING);
+    const form = { properties: { count: { type: "integer", maximum: 9 } } };
+    const call = server.call("codex", {
+      prompt: `!call mcp__official__fill ${JSON.stringify(form)}\n!say done`,
+      config: { mcp_servers: { official: { command: process.execPath, args: [program] } } },
+    });
+    server.decide(await server.question(), { action: "accept", content: { count: 10 } });
+    expect(await textOf(call)).toBe("done");
+    expect(JSON.parse(String(told(call)))).toEqual({ action: "cancel" });
+  });
+
   it("is declined for a client that cannot be asked", async () => {
     await using server = await startServer();
     await server.initialize("2025-11-25", {});
