@@ -99,6 +99,14 @@ it.each([
   expect(JSON.stringify(body)).not.toContain("kept outside");
 });
 
+it.each([
+  ["a folder", ".", "it is a folder."],
+  ["a file taken for a folder", "numbered.txt/x", "a part of its path is a file."],
+  ["a name that is too long", "n".repeat(4_000), "its name is too long."],
+])("says why %s is not shown", async (_, file, why) => {
+  expect(await lines(file)).toMatchObject({ status: 422, body: { detail: expect.stringMatching(new RegExp(`is not shown: ${why}$`)) } });
+});
+
 it("reports a missing file in the folder", async () => {
   expect(await lines("nothing.txt")).toMatchObject({ status: 404, body: { code: "file_not_found" } });
 });

@@ -25,6 +25,14 @@ class ExcerptRefused extends AppError {
   }
 }
 
+/** Of errors that a name alone causes, the system's text would not say much to somebody in a browser. */
+const NOT_FILES: Readonly<Record<string, string>> = {
+  EISDIR: "it is a folder.",
+  ENOTDIR: "a part of its path is a file.",
+  ELOOP: "it is a link that leads back to itself.",
+  ENAMETOOLONG: "its name is too long.",
+};
+
 interface ExcerptReader {
   readonly settings: ThreadSettings;
   readonly reach: Reach | undefined;
@@ -46,8 +54,9 @@ export async function readExcerpt(asked: AskedLines, { settings, reach, host }: 
     return { path: name === "" || name.startsWith("..") ? file : name, ...excerptOf(bytes, { ...asked, isCut }) };
   } catch (error) {
     if (error instanceof ExcerptRefused) throw error;
-    if (errorCode(error) === "ENOENT") throw new ExcerptRefused("file_not_found", `There is no file ${file}.`, error);
-    throw new ExcerptRefused("file_not_shown", `The file ${file} is not shown: ${describe(error)}`, error);
+    const code = errorCode(error) ?? "";
+    if (code === "ENOENT") throw new ExcerptRefused("file_not_found", `There is no file ${file}.`, error);
+    throw new ExcerptRefused("file_not_shown", `The file ${file} is not shown: ${NOT_FILES[code] ?? describe(error)}`, error);
   } finally {
     files.close();
   }
