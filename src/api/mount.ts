@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../agent/caller.js";
 import { sendJson } from "../http/answers.js";
-import { readBody } from "../http/body.js";
 import { HttpProblem } from "../http/problem.js";
 import type { HttpRequest } from "../http/request.js";
 import { type Lazy, lazily } from "../lib/promises.js";
@@ -38,8 +37,9 @@ export class ApiMount {
     response.on("close", () => gone.abort());
     try {
       // A stranger who logs in sends a short code, and must not keep the server busy with more.
-      const maxBytes = caller.scopes.length === 0 ? STRANGERS_BYTES : this.#parts.maxBodyBytes;
-      const [api, web] = [await this.#api.get(), await webRequest(incoming, maxBytes)];
+      const limit = caller.scopes.length === 0 ? { maxBytes: STRANGERS_BYTES } : {};
+      const body = () => this.#parts.bodies.read(incoming, caller.principal, limit);
+      const [api, web] = [await this.#api.get(), await webRequest(incoming, body)];
       const asked: ApiRequest = {
         incoming,
         response,
@@ -61,11 +61,11 @@ export class ApiMount {
 }
 
 const STRANGERS_BYTES = 4 * 1024;
-const CODES: Readonly<Record<number, string>> = { 413: "body_too_long", 415: "not_json" };
+const CODES: Readonly<Record<number, string>> = { 413: "body_too_long", 415: "not_json", 429: "too_many_requests" };
 const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /** Converts the request for the API's router; the body is read within limits. */
-async function webRequest(incoming: IncomingMessage, maxBytes: number): Promise<Request> {
+async function webRequest(incoming: IncomingMessage, read: () => Promise<string>): Promise<Request> {
   const { method = "GET", url = "/" } = incoming;
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers)) {
@@ -74,7 +74,7 @@ async function webRequest(incoming: IncomingMessage, maxBytes: number): Promise<
   }
   const hasBody = !WITHOUT_BODY.has(method) && (incoming.headers["content-length"] ?? "0") !== "0";
   const isChunked = incoming.headers["transfer-encoding"] !== undefined && !WITHOUT_BODY.has(method);
-  const body = hasBody || isChunked ? await readBody(incoming, { maxBytes }) : undefined;
+  const body = hasBody || isChunked ? await read() : undefined;
   // Host and Origin were already checked; this host name has no meaning.
   return new Request(new URL(url, "http://localhost"), { method, headers, ...(body !== undefined && { body }) });
 }

@@ -1,18 +1,20 @@
 import { once } from "node:events";
-import { request as send } from "node:http";
+import { IncomingMessage, request as send } from "node:http";
+import { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { RawSocket } from "../../test/support/http/httpRawSocket.js";
 import { startLoopback } from "../../test/support/http/loopback.js";
 import { deferred } from "../lib/promises.js";
-import { readBody } from "./body.js";
+import { RequestBodies } from "./body.js";
 import { HttpProblem } from "./problem.js";
 
 /** A server that answers with the body that it has read, or with the problem. */
 function startReader(maxBytes = 100) {
+  const bodies = new RequestBodies(maxBytes);
   return startLoopback(async (request, response) => {
     try {
-      response.end(await readBody(request, { maxBytes }));
+      response.end(await bodies.read(request, String(request.headers["x-principal"])));
     } catch (error) {
       if (!(error instanceof HttpProblem)) throw error;
       response.writeHead(error.status, error.headers).end(error.message);
@@ -71,11 +73,38 @@ it("a body of just the limit is read", async () => {
 it("a connection that breaks in the middle is an error, not a body", async () => {
   const problem = deferred<unknown>();
   await using server = await startLoopback(async (request) => {
-    await readBody(request, { maxBytes: 100 }).catch((error: unknown) => problem.resolve(error));
+    await new RequestBodies(100).read(request, "ada").catch((error: unknown) => problem.resolve(error));
   });
   using socket = await RawSocket.open(Number(new URL(server.origin).port));
   socket.say('POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{"half":');
   await new Promise(setImmediate);
   socket[Symbol.dispose]();
   expect(await problem.promise).toMatchObject({ status: 400, message: "The body ended early" });
+});
+
+it("large bodies on their way take a limited memory, and those of one principal leave room for others", async () => {
+  const largest = 32 * 1024 * 1024;
+  const bodies = new RequestBodies(largest);
+  const begin = (principal: string, bytes: number) => {
+    const request = new IncomingMessage(new Socket());
+    request.headers = { "content-type": "application/json" };
+    const read = bodies.read(request, principal);
+    request.push(Buffer.alloc(bytes, "x"));
+    return { request, read };
+  };
+  const end = async ({ request, read }: ReturnType<typeof begin>) => {
+    request.push(null);
+    return (await read).length;
+  };
+  const [first, second, ...others] = Array.from({ length: 4 }, () => begin("ada", largest));
+  await new Promise(setImmediate);
+  await expect(begin("ada", 100_000).read).rejects.toMatchObject({ status: 429, headers: { connection: "close" } });
+  expect(await end(begin("ada", 60_000))).toBe(60_000);
+  expect(await end(begin("bob", largest))).toBe(largest);
+  expect(first && (await end(first))).toBe(largest);
+  expect(await end(begin("ada", largest))).toBe(largest);
+  second?.request.destroy(new Error("gone"));
+  await expect(second?.read).rejects.toMatchObject({ status: 400 });
+  const again = [begin("ada", largest), begin("ada", largest)];
+  expect(await Promise.all([...again, ...others].map(end))).toEqual([largest, largest, largest, largest]);
 });

@@ -28,6 +28,7 @@ export interface ApiEntryParts {
   readonly telemetry: () => Promise<Telemetry>;
   readonly ready: () => boolean;
   readonly metrics: ApiParts["metrics"];
+  readonly bodies: ApiParts["bodies"];
   readonly http: HttpSettings;
   readonly examine: (() => Promise<readonly ExaminedPart[]>) | undefined;
   readonly failed: (what: string, error: unknown) => string;
@@ -109,7 +110,7 @@ export class ApiEntry {
 
   async #open(): Promise<ApiMount> {
     const { ApiMount: Mount } = await import("../api/mount.js");
-    const { agent, ready, metrics, http, failed, examine, disconnected, loggedOut } = this.#parts;
+    const { agent, ready, metrics, http, bodies, failed, examine, disconnected, loggedOut } = this.#parts;
     const telemetry = await this.#parts.telemetry();
     const { keepAliveMs, slowReaderMs } = http.streams;
     const logins = this.#logins;
@@ -135,7 +136,7 @@ export class ApiEntry {
         },
       },
       streams: { keepAliveMs, slowReaderMs, open: this.#streams, disconnected },
-      maxBodyBytes: http.maxBodyBytes,
+      bodies,
     });
   }
 }

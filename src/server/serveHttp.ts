@@ -6,6 +6,7 @@ import { hasOwnProcesses, OwnConnections, ownProcesses } from "../exec/ownProces
 import { reachOf } from "../http/access/host/hostName.js";
 import { loadTls, renewTls } from "../http/access/tls.js";
 import { openAccessControl } from "../http/accessControl.js";
+import { RequestBodies } from "../http/body.js";
 import { OpenRequests } from "../http/connections.js";
 import { Router } from "../http/router.js";
 import { openHttpServer } from "../http/server.js";
@@ -68,8 +69,10 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const entry = prepareEntry(listen, { codexHome, report });
   const ownConnections = new OwnConnections();
   let leaving = false;
+  const bodies = new RequestBodies(http.maxBodyBytes);
   // Opened by the first request, when all of these exist.
   const api: ApiEntry = new ApiEntry({
+    bodies,
     agent: () => network.agent(),
     telemetry: () => reporting.telemetry(metrics),
     ready: () => !leaving,
@@ -107,7 +110,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     givenRoots: () => access.givenRoots(),
     consoleAddress: () => api.consoleAddress,
   });
-  const rules = endpointRules(network, { http, loopback, metrics, failed: (what, error) => reporting.failed(what, error) });
+  const rules = endpointRules(network, { http, bodies, loopback, metrics, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
   const open = new OpenRequests({ limit: http.openRequests });
   const recheck = (besides?: IncomingMessage) => open.recheck((request) => access.readmit(request), besides);
@@ -191,7 +194,13 @@ async function withSafeEngine(given: HttpContext): Promise<HttpContext> {
 
 function endpointRules(
   { sessions, stateless, tools }: Network,
-  { http, loopback, failed, metrics }: { http: HttpSettings; loopback: boolean; metrics: Metrics } & Pick<StatelessRules, "failed">,
+  {
+    http,
+    bodies,
+    loopback,
+    failed,
+    metrics,
+  }: { http: HttpSettings; bodies: RequestBodies; loopback: boolean; metrics: Metrics } & Pick<StatelessRules, "failed">,
 ): EndpointRules {
   return {
     sessions,
@@ -199,7 +208,7 @@ function endpointRules(
     // Where strangers can reach the server, one of them could plant an id that another client then uses.
     clientsChooseIds: http.clientsChooseIds ?? loopback,
     strayIds: new StrayIds(),
-    maxBodyBytes: http.maxBodyBytes,
+    bodies,
     maxStreamsPerSession: http.streams.perSession,
     stateless: {
       server: stateless,

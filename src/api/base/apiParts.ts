@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Agent, Ask } from "../../agent/agent.js";
 import type { Caller } from "../../agent/caller.js";
 import type { AnswerHeaders } from "../../http/access/identity.js";
+import type { RequestBodies } from "../../http/body.js";
 import type { TurnWatch } from "../../threads/turn.js";
 
 /** The result of one diagnostic check. */
@@ -29,7 +30,7 @@ export interface ApiParts {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly logins: Logins;
   readonly streams: EventStreams;
-  readonly maxBodyBytes: number;
+  readonly bodies: RequestBodies;
   /** Handles an unexpected error. Returns the text for the client. */
   readonly failed: (what: string, error: unknown) => string;
 }

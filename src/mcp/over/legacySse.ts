@@ -1,6 +1,6 @@
 import type { Caller } from "../../agent/caller.js";
 import { beginEventStream, sendNothing } from "../../http/answers.js";
-import { readBody } from "../../http/body.js";
+import type { RequestBodies } from "../../http/body.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpMount } from "../../http/router.js";
 import { parseMessage } from "../../jsonrpc/message.js";
@@ -11,7 +11,7 @@ import { SseSink } from "./streamableHttp/exchange.js";
 const MESSAGES_PATH = "/messages";
 
 export interface LegacySseRules extends SessionRules {
-  readonly maxBodyBytes: number;
+  readonly bodies: RequestBodies;
 }
 
 /**
@@ -37,7 +37,7 @@ function openStream({ response, caller, headers }: HttpRequest<Caller>, rules: L
 }
 
 async function takeMessage({ incoming, response, caller, headers }: HttpRequest<Caller>, rules: LegacySseRules): Promise<void> {
-  const said = parseMessage(await readBody(incoming, { maxBytes: rules.maxBodyBytes }));
+  const said = parseMessage(await rules.bodies.read(incoming, caller.principal));
   const id = new URLSearchParams(incoming.url?.split("?")[1] ?? "").get("sessionId");
   const open = id === null ? undefined : findSession(checkedSessionId(id), caller, rules.sessions);
   if (open?.connection.transport !== "sse") throw sessionOver();

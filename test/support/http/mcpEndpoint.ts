@@ -1,5 +1,6 @@
 import { callersInside } from "../../../src/agent/caller.js";
 import { openAccessControl } from "../../../src/http/accessControl.js";
+import { RequestBodies } from "../../../src/http/body.js";
 import { OpenRequests } from "../../../src/http/connections.js";
 import { Router } from "../../../src/http/router.js";
 import { type HttpServer, openHttpServer } from "../../../src/http/server.js";
@@ -83,7 +84,7 @@ export async function startEndpoint(options: EndpointOptions = {}): Promise<McpE
     outbox: { queueLength: 128, lagPolicy: "disconnect", slowReaderMs: 10_000, replayBytes: 8 * MIB, answeredBytes: MIB },
     clientsChooseIds: true,
     strayIds: new StrayIds(),
-    maxBodyBytes: MIB,
+    bodies: new RequestBodies(MIB),
     maxStreamsPerSession: 32,
     stateless: {
       server: new StatelessServer({ methods: statelessMethods }),

@@ -12,6 +12,7 @@ import {
   SPEC_LATER,
 } from "../../../../test/support/http/httpClient.js";
 import { type EndpointOptions, type McpEndpoint, startEndpoint } from "../../../../test/support/http/mcpEndpoint.js";
+import { RequestBodies } from "../../../http/body.js";
 import { type Deferred, deferred } from "../../../lib/promises.js";
 import type { SessionMethod } from "../../sessions/session.js";
 
@@ -175,7 +176,7 @@ describe("an unknown event id is refused", () => {
     ["GET for JSON alone", { headers: { accept: "application/json" } }, 406, -32000],
     ["an id that no header may have", { headers: { "mcp-session-id": "a b" }, message: rpc(1, "echo") }, 400, -32000],
   ])("%s", async (_, question, status, code) => {
-    await using endpoint = await start({ rules: { maxBodyBytes: 1_000 } });
+    await using endpoint = await start({ rules: { bodies: new RequestBodies(1_000) } });
     const reply = await ask(endpoint.origin, question);
     expect({ status: reply.status, body: reply.body }).toMatchObject({ status, body: { error: { code } } });
   });

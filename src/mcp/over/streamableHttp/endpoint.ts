@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Caller } from "../../../agent/caller.js";
 import { beginEventStream, messageEvent, sendNothing } from "../../../http/answers.js";
-import { readBody } from "../../../http/body.js";
 import type { HttpMount } from "../../../http/router.js";
 import { RPC } from "../../../jsonrpc/errors.js";
 import { type Message, parseMessage, type RequestId } from "../../../jsonrpc/message.js";
@@ -110,7 +109,7 @@ function end({ incoming, response, caller, rules, headers }: EndpointRequest): v
 /** Accepts a message or a batch. The kind of response depends on the client (see docs/http.md). */
 export async function post(request: EndpointRequest): Promise<void> {
   const { incoming, response, caller, rules } = request;
-  const said = readable(parseMessage(await readBody(incoming, { maxBytes: rules.maxBodyBytes })));
+  const said = readable(parseMessage(await rules.bodies.read(incoming, caller.principal)));
   if (isStateless(said, incoming)) return postWithoutSession(request, said);
   if (!initializes(said)) checkProtocolVersion(incoming);
   const [seen, shakesHands] = [clientKind(incoming), initializes(said)];
