@@ -45,7 +45,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
  * which checks that it is a regular file within limits, not hidden from commands, and not a link out of the readable folders.
  */
 export const READERS: Readonly<Record<string, string>> = {
-  "exec/sandbox/guardedNames.ts": "names of a workspace's entries, within bounds and never through links; no contents",
+  "exec/sandbox/folderEntries.ts": "names of a workspace's entries, for a search within bounds; no contents",
   "exec/changes/fileStates.ts": "names and states of a workspace's entries, within bounds and never through links; no contents",
   "lib/files/guardedRead.ts": "the reader for files that others name",
   "lib/files/smallFile.ts": "the same for small files, without waiting",

@@ -1,4 +1,5 @@
 import { AppError } from "../lib/errors.js";
+import { shownPath } from "../lib/files/rawNames.js";
 
 /** Nothing was run: the working folder does not exist. */
 export class WorkingFolderMissing extends AppError {
@@ -70,6 +71,6 @@ export const MOST_TRIES = 10;
 export class PlaceMoved extends AppError {
   readonly code = "sandbox_place_moved";
   constructor(place = "a folder") {
-    super(`The command was not run: ${place} was moved, replaced or removed while the sandbox was set up. Try again.`);
+    super(`The command was not run: ${shownPath(place)} was moved, replaced or removed while the sandbox was set up. Try again.`);
   }
 }

@@ -2,6 +2,7 @@ import { lstatSync, opendirSync, readdirSync, readlinkSync, realpathSync } from 
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
 import { LONGEST_PATH } from "../lib/files/kernelFiles.js";
+import { pathBytes } from "../lib/files/rawNames.js";
 
 /** Linux's flag to open a path without read permission. Node does not export it; the value is the same on all platforms that Node supports. */
 export const O_PATH = 0o10000000;
@@ -23,7 +24,7 @@ export function foldersBetween(folder: string, file: string): string[] {
 
 /** A link counts as existing, wherever it leads. */
 export function isThere(file: string): boolean {
-  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  return lstatSync(pathBytes(file), { throwIfNoEntry: false }) !== undefined;
 }
 
 /** The names in a folder of the system or of our own; empty when it cannot be read. */
@@ -38,7 +39,7 @@ export function namesIn(folder: string): string[] {
 /** The first names in a folder that anyone may fill: listing a million names takes seconds. Empty when it cannot be read. */
 export function firstNamesIn(folder: string, most: number): string[] {
   try {
-    const open = opendirSync(folder);
+    const open = opendirSync(pathBytes(folder));
     try {
       const names: string[] = [];
       for (let entry = open.readSync(); entry && names.length < most; entry = open.readSync()) names.push(entry.name);

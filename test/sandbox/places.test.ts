@@ -1,5 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -250,6 +261,26 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     ];
     for (const attempt of attempts) expect(await play(`${attempt} && echo ESCAPED`, { guarded }), attempt).toBe("");
     expect(await play("mkdir .vscode && echo x > .vscode/tasks.json && echo x > vendor/lib/made && echo made", { guarded })).toBe("made");
+  });
+
+  it("are read-only in folders whose names are not UTF-8, with their contents", async () => {
+    const inside = (...steps: string[]) =>
+      Buffer.concat([Buffer.from(`${workspace}/caf`), Buffer.of(0xe9), Buffer.from(path.join("/", ...steps))]);
+    for (const name of [".vscode", "sub/.git/hooks"]) mkdirSync(inside(name), { recursive: true });
+    writeFileSync(inside(".vscode/tasks.json"), "mine");
+    file("x", "work/\u{fffd}/.envrc");
+    const { names, places: guarded } = await new GuardedNameSearch().find(workspace);
+    expect(names).toHaveLength(3);
+    const attempts = [
+      "cd caf* && echo x > .vscode/tasks.json",
+      "cd caf* && echo x > sub/.git/hooks/pre-commit",
+      "cd caf* && mv .vscode x",
+      "mv caf* x",
+      "echo x > */.envrc",
+    ];
+    for (const attempt of attempts) expect(await play(`${attempt} && echo ESCAPED`, { guarded }), attempt).toBe("");
+    expect(await play("cd caf* && echo x > made && echo made", { guarded })).toBe("made");
+    expect(readFileSync(inside(".vscode/tasks.json"), "utf8")).toBe("mine");
   });
 
   it("are found within bounds, and never through links", async () => {

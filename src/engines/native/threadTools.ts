@@ -3,6 +3,7 @@ import path from "node:path";
 import { isDismissed } from "../../approvals/denials.js";
 import { truncateMiddle } from "../../exec/output.js";
 import type { ApprovalPolicy } from "../../exec/policies.js";
+import { shownPath } from "../../lib/files/rawNames.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { McpServerSettings, ThreadSettings } from "../../threads/settings.js";
@@ -170,7 +171,7 @@ const TOO_LARGE =
   "This folder is too large to be searched for files that other programs run (.vscode, .envrc, hooks of inner repositories, …): commands could change those that were not found.";
 
 function reportOf(names: readonly string[]): string {
-  const named = names.slice(0, MOST_NAMED).join(", ");
+  const named = names.slice(0, MOST_NAMED).map(shownPath).join(", ");
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
   return `This turn created ${named}${more}: other programs (editors, shells, git) may run what is in there. Look at it before you use them in this folder.`;
 }

@@ -1,3 +1,4 @@
+import { pathBytes } from "../../lib/files/rawNames.js";
 import { COMMAND_MARK, markEntry, newCommandMark } from "../commandMark.js";
 import { PlaceMoved, ProgramNotStarted, SandboxFailed } from "../errors.js";
 import type { Descriptor, Launch, SandboxReport } from "../launch.js";
@@ -114,7 +115,7 @@ function words(flags: string): string[] {
 }
 
 function optionBytes(options: readonly string[]): Descriptor {
-  return { kind: "bytes", bytes: Buffer.from(options.map((option) => `${option}\0`).join("")) };
+  return { kind: "bytes", bytes: Buffer.from(pathBytes(options.map((option) => `${option}\0`).join(""))) };
 }
 
 const COMPLAINT = "bwrap: ";

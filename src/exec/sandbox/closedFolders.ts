@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
+import { pathBytes } from "../../lib/files/rawNames.js";
 
 /** What a path without read or search permission hides is not gone: "unseen". */
 type Sight = "real" | "gone" | "unseen";
@@ -8,7 +9,7 @@ type Sight = "real" | "gone" | "unseen";
 /** Whether something exists under a path. A link does not count. */
 export function sightOf(file: string): Sight {
   try {
-    const stat = lstatSync(file, { throwIfNoEntry: false });
+    const stat = lstatSync(pathBytes(file), { throwIfNoEntry: false });
     return stat === undefined || stat.isSymbolicLink() ? "gone" : "real";
   } catch (error) {
     return GONE.has(errorCode(error) ?? "") ? "gone" : "unseen";
@@ -20,8 +21,9 @@ const GONE: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMET
 /** Why a folder with too many closed folders, or one that is closed itself, is not opened to commands. */
 export function closedTo(folder: string): string {
   return (
-    `${folder} cannot be opened to commands. This folder, or too many folders in it, cannot be listed, so that the files in it which other ` +
-    "programs run (.vscode, hooks, .envrc) cannot be protected. Make the folders accessible again (chmod u+rwx) or remove them."
+    `${folder} cannot be opened to commands. This folder, or too many folders in it, cannot be listed (or, with the engine codex, have names ` +
+    "that are not UTF-8), so that the files in it which other programs run (.vscode, hooks, .envrc) cannot be protected. Make the folders " +
+    "accessible again (chmod u+rwx), rename or remove them."
   );
 }
 
@@ -45,7 +47,7 @@ export function refusalOf(error: unknown, folder: string): "closed" | "failed" |
 /** Only its owner can change the permissions of a folder. */
 function isOwn(folder: string): boolean {
   try {
-    return lstatSync(folder).uid === process.getuid?.();
+    return lstatSync(pathBytes(folder)).uid === process.getuid?.();
   } catch {
     return false;
   }
@@ -53,7 +55,7 @@ function isOwn(folder: string): boolean {
 
 function mayEnter(folder: string): boolean {
   try {
-    accessSync(folder, constants.X_OK);
+    accessSync(pathBytes(folder), constants.X_OK);
     return true;
   } catch {
     return false;
@@ -106,7 +108,7 @@ export class FoldersClosedHere extends LeftFiles {
 /** The number of a removed file soon belongs to another one. */
 function identityOf(file: string, time: "birthtimeNs" | "ctimeNs" = "birthtimeNs"): string | undefined {
   try {
-    const stat = lstatSync(file, { throwIfNoEntry: false, bigint: true });
+    const stat = lstatSync(pathBytes(file), { throwIfNoEntry: false, bigint: true });
     return stat && `${stat.dev} ${stat.ino} ${stat[time]}`;
   } catch {
     // A folder on the path is closed.

@@ -1,9 +1,10 @@
-import { type Dir, type Dirent, lstatSync, opendirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { findCheckout } from "../../lib/files/gitFiles.js";
 import { firstNamesIn, isBelow, isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
-import { closedFolderAround, refusalOf, sightOf } from "./closedFolders.js";
+import { closedFolderAround, sightOf } from "./closedFolders.js";
+import { type FolderEntry, listing } from "./folderEntries.js";
 import { MountBudget } from "./mountBudget.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
 import { runByGit } from "./runByGit.js";
@@ -126,9 +127,10 @@ async function findGuardedNames(
       if (refusal === "closed") closed.push(folder);
       if (refusal === "failed") isComplete = false;
       for (const entry of entries) {
-        if (GIT_PARTS.has(entry.name)) gitParts++;
         if (seen++ >= bounds.entries) return { names, closed, isComplete: false };
         if (seen % ENTRIES_AT_ONCE === 0) await loopTurn();
+        if (!entry) continue;
+        if (GIT_PARTS.has(entry.name)) gitParts++;
         const file = path.join(folder, entry.name);
         if (besides.has(file)) continue;
         if (entry.name === ".git") {
@@ -172,7 +174,7 @@ function isGitFolder(folder: string): boolean {
   return [...GIT_PARTS].every((name) => isRealThing(path.join(folder, name)));
 }
 
-function guardedAt(file: string, entry: Dirent, root: string): string[] {
+function guardedAt(file: string, entry: FolderEntry, root: string): string[] {
   if (isProtectedName(entry.name)) {
     // At the root these names are protected whether they exist or not.
     if (path.dirname(file) === root) return [];
@@ -190,12 +192,12 @@ function isProtectedName(name: string): boolean {
 }
 
 /** Whether a folder may be a placeholder for the commands of another thread. */
-function isPlaceholder(file: string, entry: Dirent): boolean {
+function isPlaceholder(file: string, entry: FolderEntry): boolean {
   return entry.isDirectory() && firstNamesIn(file, 1).length === 0;
 }
 
 /** The entry itself. For a link, its target, if that lies below the root and does not contain the link. */
-function behind(file: string, entry: Dirent, root: string): string[] {
+function behind(file: string, entry: FolderEntry, root: string): string[] {
   if (!entry.isSymbolicLink()) return [file];
   const target = resolvedAsFarAsPossible(file);
   return isBelow(target, root) && !isInside(file, target) && isRealThing(target) ? [target] : [];
@@ -209,26 +211,6 @@ function foldersNamedBy(dotGit: string, root: string): string[] {
 
 function isRealThing(file: string): boolean {
   return sightOf(file) === "real";
-}
-
-function listing(folder: string): { readonly entries: Iterable<Dirent>; readonly refusal?: ReturnType<typeof refusalOf> } {
-  try {
-    // The dot needs the permission to enter the folder, without which its entries could be listed but not examined.
-    return { entries: entriesOf(opendirSync(`${folder}${path.sep}.`)) };
-  } catch (error) {
-    return { entries: [], refusal: refusalOf(error, folder) };
-  }
-}
-
-/** One by one: a folder may have hundreds of thousands of entries. Without waiting: each wait costs more than the reading of a usual folder. */
-function* entriesOf(open: Dir): Generator<Dirent> {
-  try {
-    for (let entry = open.readSync(); entry; entry = open.readSync()) yield entry;
-  } catch {
-    // It vanished, or the disk failed; the entries read so far are all that is available.
-  } finally {
-    open.closeSync();
-  }
 }
 
 /** The most projects that are cached; after eviction the next search counts as the first again. */

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, errorCode } from "../../lib/errors.js";
+import { pathBytes, shownPath, textOfName } from "../../lib/files/rawNames.js";
 import { firstNamesIn, isThere, O_PATH } from "../../platform/paths.js";
 import { PlaceMoved, ProgramNotStarted, RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
@@ -217,7 +218,9 @@ function exists(place: string): boolean {
   try {
     return isThere(place);
   } catch (error) {
-    throw new RootRefused(`The command was not run: ${place} cannot be examined (${describe(error)}). Make it accessible again.`);
+    throw new RootRefused(
+      `The command was not run: ${shownPath(place)} cannot be examined (${describe(error)}). Make it accessible again.`,
+    );
   }
 }
 
@@ -226,13 +229,13 @@ const GONE: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 function openReal(file: string): number | undefined {
   let fd: number;
   try {
-    fd = openSync(file, O_PATH | constants.O_NOFOLLOW);
+    fd = openSync(pathBytes(file), O_PATH | constants.O_NOFOLLOW);
   } catch (error) {
     // Only a path that is gone or has become a link needs no mount.
     if (!GONE.has(errorCode(error) ?? "")) throw new ProgramNotStarted("the sandbox", describe(error));
     return undefined;
   }
-  if (!fstatSync(fd).isSymbolicLink() && readlinkSync(`/proc/self/fd/${fd}`) === file) return fd;
+  if (!fstatSync(fd).isSymbolicLink() && isOpenAs(fd, file)) return fd;
   closeSync(fd);
   return undefined;
 }
@@ -240,13 +243,18 @@ function openReal(file: string): number | undefined {
 function openFolder(folder: string): number {
   let fd: number;
   try {
-    fd = openSync(folder, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    fd = openSync(pathBytes(folder), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch {
     throw new PlaceMoved(folder);
   }
-  if (readlinkSync(`/proc/self/fd/${fd}`) === folder) return fd;
+  if (isOpenAs(fd, folder)) return fd;
   closeSync(fd);
   throw new PlaceMoved(folder);
+}
+
+/** Whether an open file still has this path. */
+function isOpenAs(fd: number, file: string): boolean {
+  return textOfName(readlinkSync(`/proc/self/fd/${fd}`, "buffer")) === file;
 }
 
 /** Mounts the other entries of a folder again. No command can write the folder, so they cannot be replaced meanwhile. */

@@ -9,6 +9,7 @@ import { furtherFolders } from "../../../exec/sandbox/policy.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import type { Fields } from "../../../lib/fields.js";
+import { hasRawBytes } from "../../../lib/files/rawNames.js";
 import { resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import { userHome } from "../../../platform/userAccount.js";
 import type { Reach } from "../../../threads/limits.js";
@@ -198,7 +199,8 @@ export class ThreadGuards {
     const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
     const workspace = resolvedAsFarAsPossible(cwd);
     const further = furtherFolders(policy, workspace);
-    const guarded = policy.type === "read-only" ? [] : (await this.#guardedNames.find(workspace, { further })).places;
+    const found = policy.type === "read-only" ? [] : (await this.#guardedNames.find(workspace, { further })).places;
+    const guarded = found.map(aroundRawNames);
     const refused = [workspace, ...further].find((folder) => guarded.includes(folder));
     if (refused !== undefined) throw new CodexRefused(closedTo(refused));
     return permissionProfile({
@@ -218,6 +220,11 @@ export class ThreadGuards {
     const { cwd, env, secretFiles = [] } = this.#options;
     return withMountAliases([{ folder: this.#codexHome }, ...secretFiles.flatMap((file) => secretPlaces(path.resolve(cwd, file), env))]);
   }
+}
+
+/** Codex's profiles are JSON, which has no names that are not UTF-8: the folder around such a name is protected. */
+function aroundRawNames(place: string): string {
+  return hasRawBytes(place) ? aroundRawNames(path.dirname(place)) : place;
 }
 
 /** Full access has no profile; no profile extends a policy to it. */
