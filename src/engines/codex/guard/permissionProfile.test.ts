@@ -112,18 +112,19 @@ it("the rest of the machine is readable, except what Codex's sandbox mounts itse
 });
 
 it("a caller's commands get no folder of someone else, wherever its path led when the request was checked", () => {
-  const policy = (root: string) =>
+  const policy = (further: string) =>
     ({
       type: "workspace-write",
-      writable_roots: [root],
+      writable_roots: [further],
       network_access: false,
       exclude_tmpdir_env_var: true,
       exclude_slash_tmp: true,
     }) as const;
-  const places = { workRoots: ["/nowhere/ws", "/nowhere/own"], configuredRoots: () => ["/nowhere/given"] };
-  const written = (root: string, cwd = RULES.cwd) => permissionProfile({ ...RULES, cwd, policy: policy(root), places })["filesystem"];
+  const own = { workRoots: ["/nowhere/ws", "/nowhere/own"], configuredRoots: () => ["/nowhere/given"] };
+  const written = (further: string, cwd = RULES.cwd) =>
+    permissionProfile({ ...RULES, cwd, policy: policy(further), places: own })["filesystem"];
   expect(written("/nowhere/own")).toMatchObject({ "/nowhere/own": "write" });
   expect(written("/nowhere/given")).toMatchObject({ "/nowhere/given": "write" });
-  for (const root of ["/nowhere/others", "/nowhere/own/.git/hooks"]) expect(() => written(root)).toThrow(CodexRefused);
+  for (const further of ["/nowhere/others", "/nowhere/own/.git/hooks"]) expect(() => written(further)).toThrow(CodexRefused);
   expect(() => written("/nowhere/own", "/nowhere/others")).toThrow(CodexRefused);
 });
