@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasOwnProcesses, OwnConnections, ownProcesses } from "./ownProcesses.js";
+import { hasOwnProcesses, mayBeDescendant, OwnConnections, ownProcesses } from "./ownProcesses.js";
 
 /** A shell that has said that it runs, and what it started with it. */
 async function started(program: string, args: readonly string[]): Promise<number> {
@@ -19,6 +19,14 @@ describe.skipIf(process.platform !== "linux")("processes that this process has s
     expect(hasOwnProcesses()).toBe(true);
     expect(found).toContainEqual({ pid, confined: false });
     expect(found.length).toBeGreaterThan(1);
+  });
+
+  it("is recognised by its ancestors; a process that has ended may have been one", async () => {
+    const pid = await started("sh", ["-c", "sh -c 'echo; read line'; echo"]);
+    const found = await ownProcesses();
+    const [inner] = found.filter((own) => own.pid !== pid && own.pid > pid);
+    expect([pid, inner?.pid ?? 0, 2 ** 30].map(mayBeDescendant)).toEqual([true, true, true]);
+    expect([1, process.ppid].map(mayBeDescendant)).toEqual([false, false]);
   });
 
   it.skipIf(process.getuid?.() !== 0)("is left out if it is in another network namespace (needs root)", async () => {

@@ -59,6 +59,23 @@ function parentOf(pid: number): number {
   return Number(/^PPid:\s*(\d+)$/m.exec(textOf(`/proc/${pid}/status`) ?? "")?.[1]);
 }
 
+const MOST_WALKS = 3;
+
+/**
+ * Whether a process descends from this one. Also true if that cannot be determined: the process has ended, or its ancestors keep changing. A
+ * list of descendants misses those that are started while it is made.
+ */
+export function mayBeDescendant(pid: number): boolean {
+  for (let walks = 0; walks < MOST_WALKS; walks++) {
+    let [at, child] = [pid, pid];
+    while (at > 1 && at !== process.pid) [at, child] = [parentOf(at), at];
+    if (at === process.pid) return true;
+    // An ancestor that ended in the meantime has no parent or the parent 0, and its child got another one.
+    if (!Number.isNaN(at) && !Number.isNaN(parentOf(child))) return false;
+  }
+  return true;
+}
+
 interface Filters {
   readonly mode: string | undefined;
   /** Absent before Linux 5.9. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Server as TlsServer } from "node:https";
 import { checkCeilings } from "../agent/ceilings.js";
 import type { HttpSettings } from "../config/httpSettings.js";
-import { hasOwnProcesses, OwnConnections, ownProcesses } from "../exec/ownProcesses.js";
+import { hasOwnProcesses, mayBeDescendant, OwnConnections, ownProcesses } from "../exec/ownProcesses.js";
 import { reachOf } from "../http/access/host/hostName.js";
 import { loadTls, renewTls } from "../http/access/tls.js";
 import { openAccessControl } from "../http/accessControl.js";
@@ -91,6 +91,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
       connectsFrom: (address, port) => ownConnections.has(address, port),
       hasProcesses: hasOwnProcesses,
       processes: ownProcesses,
+      mayBeOwn: mayBeDescendant,
     },
     openPaths: OPEN_PATHS,
     scopes: SCOPE_WORDS,

