@@ -340,7 +340,12 @@ export class Agent {
   lastAnswer(ask: Ask, threadId: ThreadId): Promise<LastAnswer | SilentEnd> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
-    const found = async () => lastAnswerIn(await threads.historyAtRest(threadId)) ?? lastEnd(await threads.story(threadId));
+    const found = async () => {
+      const answer = lastAnswerIn(await threads.historyAtRest(threadId));
+      const end = await lastEnd(await threads.story(threadId));
+      // What an agent said before its turn broke off is no answer.
+      return end.how === "failed" || end.how === "interrupted" ? end : (answer ?? end);
+    };
     return this.#readingPromptly(ask, () => access.using(threadId, ask, found));
   }
 

@@ -31,10 +31,14 @@ export function lastAnswerIn({ items, settings: { cwd } }: ThreadHistory): LastA
 /** How the last turn ended, according to the thread's record. */
 export async function lastEnd({ moments }: StoredStory): Promise<SilentEnd> {
   let end: SilentEnd = { how: "unknown" };
+  let isMarked = false;
   for await (const moment of moments) {
+    if (moment.type === "turnStarted") isMarked = true;
+    else if (moment.type === "interrupted" || moment.type === "turnEnded") isMarked = false;
     if (moment.type === "turnStarted" || moment.type === "interrupted") end = { how: "interrupted" };
-    // A turn of an older record, which has no marks.
-    else if ((moment.type === "userSpoke" || moment.type === "item") && end.how !== "interrupted") end = { how: "unknown" };
+    // A turn of an older record, which has no marks, perhaps after an interrupted one.
+    else if (moment.type === "userSpoke" && !isMarked) end = { how: "unknown" };
+    else if (moment.type === "item" && end.how !== "interrupted") end = { how: "unknown" };
     // Other programs record a failure first and then an end without it.
     else if (moment.type === "turnEnded" && moment.error !== null) end = { how: "failed", error: moment.error };
     else if (moment.type === "turnEnded" && end.how !== "failed") end = { how: "completed" };

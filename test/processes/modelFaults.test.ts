@@ -128,6 +128,31 @@ describe.concurrent("a model that", () => {
     expect(await call.result()).toEqual(failed(await call.threadId(), SILENT, "native"));
   });
 
+  it("fails after a message leaves no answer, even for a server that was started again", async () => {
+    const said = { type: "message", role: "assistant", content: [{ type: "output_text", text: "I will look at it." }] };
+    const events = [
+      { type: "response.output_item.done", item: said },
+      { type: "response.failed", response: { error: { code: "invalid_prompt", message: "no such luck" } } },
+    ];
+    await using model = await startResponsesServer({
+      respond: () => ({ stream: events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("") }),
+    });
+    await using before = await startOn(model.url);
+    const call = before.call("codex", { prompt: "hi" });
+    const threadId = await call.threadId();
+    expect(await call.result()).toEqual(failed(threadId, "no such luck", "native"));
+    await using after = await startServer({
+      stage: before.stage,
+      args: ["--engine", "native"],
+      config: mockProvider(model.url, NO_RETRIES),
+    });
+    for (const server of [before, after])
+      expect(await server.call("codex-wait", { threadId }).result()).toMatchObject({
+        isError: true,
+        structuredContent: { status: "failed", content: expect.stringContaining("its last one failed (no such luck)") },
+      });
+  });
+
   it("repeats the key in its refusal does not expose it in events or results", async () => {
     const key = "sk-very-secret-0123456789abcdef";
     await using model = await startResponsesServer({
