@@ -158,7 +158,9 @@ describe("resultAsText", () => {
     expect(resultAsText(answer)).toMatch(/^Exit code: 0\nWall time: 0 seconds\nTotal output lines: 50\nOutput:\nline\n/);
   });
 
-  it.each(["", "aborted by user", '{"output":"x"}', '{"output":"x","metadata":{"exit_code":0}}'])("leaves %j alone", (text) => {
+  const CUT = String.raw`{"output":"1\n2\…9 chars truncated…n8\n","metadata":{"exit_code":0,"duration_seconds":0.1}}`;
+
+  it.each(["", "aborted by user", '{"output":"x"}', '{"output":"x","metadata":{"exit_code":0}}', CUT])("leaves %j alone", (text) => {
     expect(resultAsText(text)).toBeUndefined();
   });
 });

@@ -157,7 +157,8 @@ const LINE_COUNT = /^Total output lines: (\d+)\n\n/;
 export function resultAsText(answer: string): string | undefined {
   const parts = /^\{"output":(".*"),"metadata":\{"exit_code":(-?\d+),"duration_seconds":([\d.]+)\}\}$/s.exec(answer);
   if (!parts) return undefined;
-  const output = JSON.parse(parts[1] ?? '""') as string;
+  const output = textOf(parts[1] ?? "");
+  if (output === undefined) return undefined;
   const lines = LINE_COUNT.exec(output)?.[1];
   return [
     `Exit code: ${parts[2]}`,
@@ -166,6 +167,15 @@ export function resultAsText(answer: string): string | undefined {
     "Output:",
     output.replace(LINE_COUNT, ""),
   ].join("\n");
+}
+
+/** Undefined for a text that was cut in the middle of an escape. */
+function textOf(json: string): string | undefined {
+  try {
+    return String(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
 }
 
 export interface SessionAnswer {
