@@ -263,6 +263,25 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     expect(await play("mkdir .vscode && echo x > .vscode/tasks.json && echo x > vendor/lib/made && echo made", { guarded })).toBe("made");
   });
 
+  it("include the files in which other agents and editors name their servers, hooks and plugins, and nothing beside them", async () => {
+    const run = [
+      ".cursor/hooks.json",
+      ".kilocode/mcp.json",
+      ".kiro/settings/mcp.json",
+      ".opencode/plugins/a.ts",
+      ".qwen/settings.json",
+      ".roo/mcp.json",
+      ".zed/tasks.json",
+      "opencode.json",
+      "sub/.devcontainer/devcontainer.json",
+    ];
+    const beside = [".cursor/rules/a.mdc", ".kiro/steering/a.md", ".opencode/agent/a.md", ".roo/rules/a.md"];
+    for (const name of [...run, ...beside]) file("x", `work/${name}`);
+    const { names: guarded } = await new GuardedNameSearch().find(workspace);
+    for (const name of run) expect(await play(`echo y > ${name} && echo ESCAPED`, { guarded }), name).toBe("");
+    for (const name of beside) expect(await play(`echo y > ${name} && echo changed`, { guarded }), name).toBe("changed");
+  });
+
   it("are read-only in folders whose names are not UTF-8, with their contents", async () => {
     const inside = (...steps: string[]) =>
       Buffer.concat([Buffer.from(`${workspace}/caf`), Buffer.of(0xe9), Buffer.from(path.join("/", ...steps))]);

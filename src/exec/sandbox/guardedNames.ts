@@ -15,6 +15,10 @@ const NAMES = new Set([
   ".vscode",
   ".idea",
   ".envrc",
+  ".devcontainer",
+  ".devcontainer.json",
+  "opencode.json",
+  "opencode.jsonc",
   ".bashrc",
   ".bash_profile",
   ".bash_login",
@@ -34,8 +38,15 @@ const NAMES = new Set([
 /** Files of agents and editors with the same power, in folders that contain much else. */
 const DEEPER_NAMES: Readonly<Record<string, readonly string[]>> = {
   ".claude": ["settings.json", "settings.local.json"],
-  ".cursor": ["mcp.json"],
+  ".cursor": ["mcp.json", "hooks.json"],
   ".gemini": ["settings.json"],
+  ".qwen": ["settings.json"],
+  ".opencode": ["opencode.json", "opencode.jsonc", "plugin", "plugins", "tool", "tools"],
+  ".kiro": ["settings"],
+  ".roo": ["mcp.json"],
+  ".kilocode": ["mcp.json"],
+  ".amazonq": ["mcp.json"],
+  ".zed": ["settings.json", "tasks.json"],
 };
 /** A folder with all of these is a git folder, such as a bare repository. Commands may push to it. */
 const GIT_PARTS = new Set(["HEAD", "objects", "refs"]);
