@@ -59,10 +59,24 @@ function choicesOf({ enum: words, enumNames: names, oneOf, anyOf }: Fields): rea
 }
 
 function limitsOf({ type, ...property }: Fields): Limits {
-  const [least, most] = { string: ["minLength", "maxLength"], array: ["minItems", "maxItems"] }[String(type)] ?? ["minimum", "maximum"];
-  const limit = (name: string | undefined) => (typeof property[name ?? ""] === "number" ? Number(property[name ?? ""]) : undefined);
-  const [from, to] = [limit(least), limit(most)];
+  const limit = (name: string) => (typeof property[name] === "number" ? property[name] : undefined);
+  const [from, to] = namesOfLimits(type).map(limit);
   return { ...(from !== undefined && { least: from }), ...(to !== undefined && { most: to }) };
+}
+
+/** A server may name any type, `toString` too. */
+function namesOfLimits(type: unknown): readonly string[] {
+  switch (type) {
+    case "string":
+      return ["minLength", "maxLength"];
+    case "array":
+      return ["minItems", "maxItems"];
+    case "integer":
+    case "number":
+      return ["minimum", "maximum"];
+    default:
+      return [];
+  }
 }
 
 /** The value in the field's type: a text may stand for another type. Undefined if it does not fit. */

@@ -158,6 +158,12 @@ it("limits that are no numbers and unknown formats are no limits", () => {
   expect(contentOfFields({ a: "", b: 5 }, schema)).toEqual({ content: { a: "", b: 5 } });
 });
 
+it.for(["toString", "constructor", "__proto__", { toString: 1 }, ["string"]])("a field of the unknown type %j takes anything", (type) => {
+  const schema = { properties: { f: { type, minLength: 5, minimum: 5 } } };
+  expect(fieldLines(schema)).toEqual(["- `f` (a text, optional)"]);
+  expect(contentOfFields({ f: "abc" }, schema)).toEqual({ content: { f: "abc" } });
+});
+
 it("an optional field that a form sends empty counts as left out", () => {
   const schema = { properties: { a: { type: "string", format: "email" }, b: { type: "integer" }, c: { type: "string" } } };
   expect(contentOfFields({ a: "", b: null, c: "" }, schema)).toEqual({ content: { c: "" } });

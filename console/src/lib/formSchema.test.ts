@@ -130,3 +130,11 @@ it("shows what was filled in before in place of the defaults", () => {
   expect(shown).toMatchObject({ version: "", channel: "", places: ["jsr"], copies: "4", draft: false });
   expect(draftedFields(SCHEMA, undefined)).toEqual(fieldsOf(SCHEMA));
 });
+
+it("types and formats with unusual names are unknown ones", () => {
+  for (const given of [{ type: "toString" }, { type: { toString: 1 } }, { type: "string", format: "constructor" }])
+    expect(fieldsOf({ properties: { a: { ...given, enum: ["x"] }, b: given } })).toMatchObject([
+      { kind: "choice", inputType: "text" },
+      { kind: "text", inputType: "text", limits: {}, rule: "" },
+    ]);
+});

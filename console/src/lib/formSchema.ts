@@ -38,12 +38,12 @@ export interface Limits {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-const INPUT_TYPES: Readonly<Record<string, Field["inputType"]>> = {
-  email: "email",
-  uri: "url",
-  date: "date",
-  "date-time": "datetime-local",
-};
+const INPUT_TYPES: ReadonlyMap<unknown, Field["inputType"]> = new Map([
+  ["email", "email"],
+  ["uri", "url"],
+  ["date", "date"],
+  ["date-time", "datetime-local"],
+]);
 
 /** The fields with what was filled in before, in place of their defaults. */
 export function draftedFields(schema: Fields, draft: FormData | undefined): readonly Field[] {
@@ -64,7 +64,7 @@ export function fieldsOf(schema: Fields): readonly Field[] {
     const { type, title, description, format } = property;
     const isList = type === "array";
     const choices = choicesOf(isList && isFields(property["items"]) ? property["items"] : property);
-    const inputType = type === "string" ? (INPUT_TYPES[textOr(format, "")] ?? "text") : "text";
+    const inputType = type === "string" ? (INPUT_TYPES.get(format) ?? "text") : "text";
     const kind = isList && choices.length > 0 ? "choices" : choices.length > 0 ? "choice" : kindOf(type);
     const range = kind === "text" && type !== "string" ? {} : rangeOf(property);
     return {
@@ -140,8 +140,23 @@ function givenIn(value: unknown, { type, choices }: { readonly type: unknown; re
 }
 
 function rangeOf({ type, ...property }: Fields): Range {
-  const [least, most] = { string: ["minLength", "maxLength"], array: ["minItems", "maxItems"] }[String(type)] ?? ["minimum", "maximum"];
-  return { least: numberOr(property[least ?? ""], undefined), most: numberOr(property[most ?? ""], undefined) };
+  const [least, most] = namesOfLimits(type).map((name) => numberOr(property[name], undefined));
+  return { least, most };
+}
+
+/** A server may name any type, `toString` too. */
+function namesOfLimits(type: unknown): readonly string[] {
+  switch (type) {
+    case "string":
+      return ["minLength", "maxLength"];
+    case "array":
+      return ["minItems", "maxItems"];
+    case "integer":
+    case "number":
+      return ["minimum", "maximum"];
+    default:
+      return [];
+  }
 }
 
 /** Browsers count steps from the minimum: that of a whole number must be whole. */
