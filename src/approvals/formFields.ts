@@ -136,18 +136,25 @@ function valueOfWord(word: string, otherwise: string): unknown {
 }
 
 /** What the field takes, for complaints and for somebody who does not see the form. */
-export function expectationOf({ type, choices, format, limits }: FormField): string {
+export function expectationOf({ type, choices, format, limits, listsTexts }: FormField): string {
   if (type === "array") {
     if (choices.length > 0) return `${rangeOf(limits, { bound: "" }) ?? "some"} of ${alternatives(choices)}`;
-    return `a list${after(" of ", rangeOf(limits, { bound: "" }))}`;
+    return listsTexts
+      ? `a list of ${countOf(limits, "text", "texts") ?? "texts"}`
+      : `a list${after(" of ", countOf(limits, "entry", "entries"))}`;
   }
   if (choices.length > 0) return `${choices.length > 2 ? "one of " : ""}${alternatives(choices)}`;
   if (type === "boolean") return "true or false";
   if (type === "integer" || type === "number")
     return `${type === "integer" ? "a whole number" : "a number"}${after(" ", rangeOf(limits, { bound: "of ", both: "from " }))}`;
-  const length = limits.least === 1 && limits.most === undefined ? undefined : rangeOf(limits, { bound: "" });
-  const empty = limits.least === 1 && limits.most === undefined ? " that is not empty" : "";
-  return `${format === undefined ? "a text" : FORMATS[format].name}${empty}${after(" with ", length)}${length === undefined ? "" : " characters"}`;
+  const text = format === undefined ? "a text" : FORMATS[format].name;
+  if (limits.least === 1 && limits.most === undefined) return `${text} that is not empty`;
+  return `${text}${after(" with ", countOf(limits, "character", "characters"))}`;
+}
+
+function countOf(limits: Limits, one: string, several: string): string | undefined {
+  const range = rangeOf(limits, { bound: "" });
+  return range === undefined ? undefined : `${range} ${(limits.most ?? limits.least) === 1 ? one : several}`;
 }
 
 function after(before: string, words: string | undefined): string {

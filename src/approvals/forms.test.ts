@@ -145,7 +145,10 @@ it.for([
     [[], ["npm", "jsr", "git"], ["svn"], "svn"],
   ],
   [{ type: "array", minItems: 2, items: ANY_OF }, "at least 2 of `a` (A) or `b`", [["a", "b"]], [["a"], "a"]],
-  [{ type: "array", maxItems: 1, items: { type: "string" } }, "a list of at most 1", [["x"], []], [["x", "y"], [1], [{}]]],
+  [{ type: "array", maxItems: 1, items: { type: "string" } }, "a list of at most 1 text", [["x"], []], [["x", "y"], [1], [{}]]],
+  [{ type: "array", items: { type: "string" } }, "a list of texts", [["x", "y"]], [[1], { x: 1 }]],
+  [{ type: "array", minItems: 2 }, "a list of at least 2 entries", [[1, "x"]], [[1], "x"]],
+  [{ type: "string", maxLength: 1 }, "a text with at most 1 character", ["a", ""], ["ab"]],
 ] as const)("%j takes %s", ([property, expected, fitting, others]) => {
   const schema = { properties: { f: property }, required: ["f"] };
   expect(fieldLines(schema)).toEqual([`- \`f\` (${expected})`]);

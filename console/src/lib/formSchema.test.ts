@@ -138,3 +138,12 @@ it("types and formats with unusual names are unknown ones", () => {
       { kind: "text", inputType: "text", limits: {}, rule: "" },
     ]);
 });
+
+it("one character is not several", () => {
+  const ruleOf = (limits: object) => fieldsOf({ properties: { a: { type: "string", ...limits } } })[0]?.rule;
+  expect([ruleOf({ maxLength: 1 }), ruleOf({ minLength: 1 }), ruleOf({ minLength: 1, maxLength: 2 })]).toEqual([
+    "At most 1 character.",
+    "At least 1 character.",
+    "1 to 2 characters.",
+  ]);
+});

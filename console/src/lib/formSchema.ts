@@ -183,7 +183,8 @@ function textLimits(inputType: Field["inputType"], { least, most }: Range): Limi
 }
 
 function ruleOf(kind: Field["kind"], { least, most }: Range): string {
-  const [before, after] = kind === "choices" ? ["Choose ", ""] : ["", kind === "text" ? " characters" : ""];
+  const [before, after] =
+    kind === "choices" ? ["Choose ", ""] : ["", kind === "text" ? ((most ?? least) === 1 ? " character" : " characters") : ""];
   const words =
     least !== undefined && most !== undefined
       ? `${least === most ? least : `${least} to ${most}`}${after}`
