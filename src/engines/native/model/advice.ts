@@ -1,6 +1,7 @@
 import { errorCode } from "../../../lib/errors.js";
 import { isFields } from "../../../lib/fields.js";
 import { oneLine } from "../../../lib/oneLine.js";
+import { visible } from "../../../lib/visibleText.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import type { RateLimits, RateLimitWindow } from "../../../threads/usage.js";
 import type { ModelFailure } from "./client.js";
@@ -51,7 +52,7 @@ export function adviceOnAddress(status: number, location: unknown, url: string):
 
 /** For an answer without a single event of the Responses API. */
 export function adviceOnForeignAnswer(contentType: string | undefined): string {
-  return `No event of the Responses API came (content type: ${oneLine(contentType ?? "none", 80)}). ${CHECK_ADDRESS}`;
+  return `No event of the Responses API came (content type: ${visible(oneLine(contentType ?? "none", 80))}). ${CHECK_ADDRESS}`;
 }
 
 const CHECK_ADDRESS =
@@ -60,7 +61,7 @@ const CHECK_ADDRESS =
 /** A provider's own explanation, where Codex's message has none. Pages for browsers explain nothing. */
 export function adviceInItsWords(body: string): string | undefined {
   const words = explanationIn(body);
-  return words === undefined || words.trim() === "" ? undefined : `The provider says: ${oneLine(words, LONGEST_EXPLANATION)}`;
+  return words === undefined || words.trim() === "" ? undefined : `The provider says: ${visible(oneLine(words, LONGEST_EXPLANATION))}`;
 }
 
 const LONGEST_EXPLANATION = 300;

@@ -254,6 +254,11 @@ describe("an event of a Responses stream", () => {
       "stream disconnected before completion: Incomplete response returned, reason: max_output_tokens",
       "stream",
     ],
+    [
+      { type: "response.incomplete", response: { incomplete_details: { reason: "so\u001b[2J" } } },
+      "stream disconnected before completion: Incomplete response returned, reason: so\\u{1b}[2J",
+      "stream",
+    ],
     [{ type: "response.incomplete" }, "stream disconnected before completion: Incomplete response returned, reason: unknown", "stream"],
     [
       { type: "response.failed", response: { error: { code: "server_error", message: "It broke." } } },

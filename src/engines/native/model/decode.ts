@@ -1,5 +1,6 @@
 import { type Fields, isFields, parseForeignJson } from "../../../lib/fields.js";
 import { oneLine } from "../../../lib/oneLine.js";
+import { visible } from "../../../lib/visibleText.js";
 import type { RawItem } from "../../../threads/items.js";
 import type { TokenUsage } from "../../../threads/usage.js";
 import { type ModelEvent, ModelFailure } from "./client.js";
@@ -161,7 +162,7 @@ function incomplete(response: unknown): ModelFailure {
   const details = isFields(response) && isFields(response["incomplete_details"]) ? response["incomplete_details"] : {};
   const reason = stringOf(details["reason"]) || "unknown";
   return new ModelFailure(
-    `stream disconnected before completion: Incomplete response returned, reason: ${oneLine(reason, LONGEST_REASON)}`,
+    `stream disconnected before completion: Incomplete response returned, reason: ${visible(oneLine(reason, LONGEST_REASON))}`,
     {
       retry: "stream",
       recorded: { message: "stream disconnected before completion: stream closed before response.completed" },

@@ -353,6 +353,7 @@ describe("what the error of a refused request adds to Codex's words", () => {
     [500, '{"detail":"the adapter is not loaded"}', "The provider says: the adapter is not loaded"],
     [500, "worker\n died", "The provider says: worker died"],
     [500, '{"error":"no worker"}', "The provider says: no worker"],
+    [500, "a\u001b[2Jb\u202ec", "The provider says: a\\u{1b}[2Jb\\u{202e}c"],
     [429, '{"error":{"message":"30 requests a minute"}}', "The provider says: 30 requests a minute"],
     [500, "<html><body>oops</body></html>", undefined],
     [500, " ", undefined],
