@@ -23,15 +23,31 @@ export function adviceAboutKey(provider: ModelProvider, sources: CredentialSourc
   return `Provider \`${provider.id}\` refused the key from ${used.source}. ${remedy}`;
 }
 
-/** Why the provider could not be reached. `proxied`: the request went through a proxy of the environment. */
-export function adviceOnConnection(error: unknown, url: URL, { proxied }: { readonly proxied: boolean }): string {
-  const through = proxied ? " The request went through the proxy that this server's environment names: check that too." : "";
-  return `${connectionProblem(errorCode(error), url)}${through}`;
+/** Why the provider could not be reached. `proxy`: the one in the environment that the request went through; empty for none. */
+export function adviceOnConnection(error: unknown, url: URL, proxy: string): string {
+  const code = errorCode(error);
+  if (proxy === "") return connectionProblem(code, url);
+  const through = "The request went through the proxy that this server's environment names: check that too.";
+  return (URL.canParse(proxy) ? proxyProblem(code, new URL(proxy), url) : undefined) ?? `${connectionProblem(code, url)} ${through}`;
+}
+
+/** Only the proxy is resolved and connected to from here: the provider is its business. */
+function proxyProblem(code: string | undefined, { host, hostname }: URL, url: URL): string | undefined {
+  const remedy = `correct it there, or list ${url.hostname} in no_proxy.`;
+  if (code === "ECONNREFUSED")
+    return `Nothing accepts connections at ${host}, the proxy that this server's environment names: start it, ${remedy}`;
+  if (isUnresolved(code))
+    return `The name ${hostname} of the proxy in this server's environment could not be resolved (${code}): ${remedy}`;
+  return undefined;
+}
+
+function isUnresolved(code: string | undefined): boolean {
+  return code === "ENOTFOUND" || code === "EAI_AGAIN";
 }
 
 function connectionProblem(code: string | undefined, { host, hostname, protocol }: URL): string {
   if (code === "ECONNREFUSED") return `Nothing accepts connections at ${host}: start the provider, or correct its base_url in config.toml.`;
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN")
+  if (isUnresolved(code))
     return `The name ${hostname} could not be resolved (${code}): check this machine's network, and the provider's base_url in config.toml.`;
   if (code === "EPROTO" || code?.startsWith("ERR_SSL_") || code?.startsWith("HPE_"))
     return `What answers at ${host} does not speak ${protocol === "https:" ? "HTTPS" : "HTTP"} (${code}): correct the provider's base_url in config.toml.`;
@@ -44,7 +60,10 @@ const CERTIFICATE_PROBLEM = /CERT|SIGNATURE|ERR_TLS_/;
 
 /** For a refusal that is not about the request's content: the address is not that of a Responses API. */
 export function adviceOnAddress(status: number, location: unknown, url: string): string | undefined {
-  if (status === 404 || status === 405) return `There is no Responses API at this address. ${CHECK_ADDRESS}`;
+  // 404 is also the answer about an item of an earlier response that the provider has not kept.
+  if (status === 404) return `Perhaps there is no Responses API at this address. ${CHECK_ADDRESS}`;
+  if (status === 405) return `There is no Responses API at this address. ${CHECK_ADDRESS}`;
+  if (status === 407) return "A proxy wants a login: write it into the proxy's address in this server's environment.";
   if (status < 300 || status >= 400) return undefined;
   const target = typeof location === "string" && URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
   return `The provider redirects${target}; a redirect is not followed, because the key would go with it. ${CHECK_ADDRESS}`;

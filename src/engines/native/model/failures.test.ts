@@ -367,7 +367,7 @@ describe("what the error of a refused request adds to Codex's words", () => {
   });
 
   it.each([
-    [404, {}, "There is no Responses API at this address."],
+    [404, {}, "Perhaps there is no Responses API at this address."],
     [405, {}, "There is no Responses API at this address."],
     [
       302,
@@ -379,6 +379,10 @@ describe("what the error of a refused request adds to Codex's words", () => {
     const { advice } = failureOf(status, "no", headers);
     expect(advice).toContain(words);
     expect(advice).toContain("Check that base_url in config.toml leads to a provider that offers the Responses API");
+  });
+
+  it("407 is the answer of a proxy", () => {
+    expect(failureOf(407, "no").advice).toContain("A proxy wants a login");
   });
 
   it("404 about the model is not about the address", () => {

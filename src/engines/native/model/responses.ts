@@ -68,7 +68,7 @@ export class ResponsesClient implements ModelClient {
       if (errorCode(error) === "ERR_INVALID_CHAR") throw unsendableHeader(this.#options.provider, error);
       throw new ModelFailure(`stream disconnected before completion: error sending request for url (${shownUrl(url)})`, {
         retry: "request",
-        advice: adviceOnConnection(error, url, { proxied: proxyFor(url, this.#options.env) !== "" }),
+        advice: adviceOnConnection(error, url, proxyFor(url, this.#options.env)),
         cause: error,
       });
     }

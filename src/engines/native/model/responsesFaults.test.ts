@@ -7,6 +7,7 @@ import { startLoopback } from "../../../../test/support/http/loopback.js";
 import { ask, clientFor, SMALL_BODY } from "../../../../test/support/model/modelRequests.js";
 import { startResponsesServer } from "../../../../test/support/model/responsesServer.js";
 import { deferred } from "../../../lib/promises.js";
+import { adviceOnConnection } from "./advice.js";
 import type { ModelEvent } from "./client.js";
 
 const DELTA = 'data: {"type":"response.output_text.delta","item_id":"m","delta":"x"}\n\n';
@@ -231,9 +232,27 @@ describe("what a failure says to do about", () => {
     await once(taken, "close");
     const { failure } = await ask(clientFor({ baseUrl: `http://${host}/v1` }));
     expect(failure?.advice).toBe(`Nothing accepts connections at ${host}: start the provider, or correct its base_url in config.toml.`);
-    const env = { http_proxy: `http://${host}` };
+    const env = { http_proxy: `http://user:secret@${host}` };
     const proxied = await ask(clientFor({ baseUrl: "http://model.example/v1" }, { env }));
-    expect(proxied.failure?.advice).toContain("The request went through the proxy that this server's environment names");
+    expect(proxied.failure?.advice).toBe(
+      `Nothing accepts connections at ${host}, the proxy that this server's environment names: start it, correct it there, or list model.example in no_proxy.`,
+    );
+  });
+
+  it.each([
+    [
+      "ENOTFOUND",
+      "The name proxy.example of the proxy in this server's environment could not be resolved (ENOTFOUND): correct it there, or",
+    ],
+    [
+      "ECONNRESET",
+      "The connection to model.example failed (ECONNRESET). Try again; if it goes on, check this machine's network. The request",
+    ],
+  ])("%s on the way to a proxy", (code, words) => {
+    const error = Object.assign(new Error("failed"), { code });
+    const advice = adviceOnConnection(error, new URL("https://model.example/v1"), "http://user:secret@proxy.example:3128");
+    expect(advice).toContain(words);
+    expect(advice).not.toContain("secret");
   });
 
   it("an address without HTTP, or without HTTPS", async () => {
