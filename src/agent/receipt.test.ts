@@ -107,6 +107,15 @@ it.for([
   }
 });
 
+it.for<ThreadEvent>([
+  { type: "itemStarted", item: { kind: "agentMessage", id: "m", texts: [] } },
+  { type: "modelRetry", attempt: 1, limit: 5, cause: "it broke" },
+  { type: "commandStarted", callId: "d", command: ["y"], cwd: "/", parsed: [] },
+])("a command that was ended before $type was not ended by the turn", (later) => {
+  const end: ThreadEvent = { type: "turnAborted", reason: "interrupted" };
+  expect(told(command(-1), later, end).commands).toMatchObject({ failed: 1 });
+});
+
 it("a command that was ended from outside has failed without an exit code", () => {
   const done: ThreadEvent = { type: "turnCompleted", lastMessage: null };
   expect(told(command(-1), done).commands).toMatchObject({ run: 1, failed: 1, failures: [{ command: ["x"] }] });

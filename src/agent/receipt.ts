@@ -81,7 +81,7 @@ const MAX_DECISIONS = 20;
 export class ReceiptCollector {
   readonly #patched = new Map<string, ChangedFile>();
   readonly #commands = { run: 0, failed: 0, refused: 0 };
-  /** How many of those that failed have no exit code. If their turn is cut off, that is what ended them. */
+  /** How many of those that failed have no exit code, since the agent last went on. If the turn is cut off then, that is what ended them. */
   #withoutExitCode = 0;
   /** The commands that have not ended, by call id. */
   readonly #runningCommands = new Map<string, readonly string[]>();
@@ -124,7 +124,12 @@ export class ReceiptCollector {
       case "warning":
         if (this.#notices.length < MOST_NOTICES) this.#notices.push(event.message);
         return;
+      case "itemStarted":
+      case "modelRetry":
+        this.#withoutExitCode = 0;
+        return;
       case "commandStarted":
+        this.#withoutExitCode = 0;
         this.#runningCommands.set(event.callId, event.command);
         return;
       case "commandEnded":
