@@ -84,9 +84,14 @@ export class ModelFailure extends Error {
     this.#about = about;
   }
 
-  /** The same failure with another message. */
-  reworded(message: string): ModelFailure {
-    return message === this.message ? this : new ModelFailure(message, this.#about);
+  /** The same failure with each of its texts changed. */
+  reworded(reword: (text: string) => string): ModelFailure {
+    const { advice, recorded } = this.#about;
+    return new ModelFailure(reword(this.message), {
+      ...this.#about,
+      ...(advice !== undefined && { advice: reword(advice) }),
+      ...(recorded?.message !== undefined && { recorded: { ...recorded, message: reword(recorded.message) } }),
+    });
   }
 
   /** The same failure as Codex 0.92.0 had it. */

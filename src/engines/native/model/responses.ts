@@ -57,7 +57,7 @@ export class ResponsesClient implements ModelClient {
           retry: "stream",
           advice: `No event came for ${provider.streamIdleTimeoutMs / 1_000} s (stream_idle_timeout_ms in config.toml).`,
         });
-      throw error instanceof ModelFailure ? error.reworded(maskSent(error.message, own, url)) : error;
+      throw error instanceof ModelFailure ? error.reworded((text) => maskSent(text, own, url)) : error;
     }
   }
 

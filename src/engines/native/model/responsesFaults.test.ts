@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -300,6 +300,23 @@ describe("what a failure says to do about", () => {
     const { failure } = await ask(clientFor({ baseUrl: "http://127.0.0.1:9/v1", envKey: "MY_KEY" }));
     expect(failure?.advice).toContain("Set it in this server's environment");
   });
+});
+
+it("our own key is masked in every text of a failure, whatever the provider repeats", async () => {
+  const key = "sk-0123456789";
+  const said = (request: IncomingMessage) => `no luck with ${request.headers.authorization}`;
+  const failed = (message: string) => `data: ${JSON.stringify({ type: "response.failed", response: { error: { message } } })}\n\n`;
+  await using server = await startLoopback((request, response) => {
+    request.resume();
+    if (request.url?.startsWith("/failed")) begin(response).end(failed(said(request)));
+    else response.writeHead(200, { "content-type": said(request) }).end();
+  });
+  for (const place of ["failed", "page"]) {
+    const { failure } = await ask(clientFor({ baseUrl: `${server.origin}/${place}`, envKey: "KEY" }, { env: { KEY: key } }));
+    const texts = [failure?.message, failure?.advice, failure?.asRecorded().message].join("\n");
+    expect(texts).toContain("no luck with Bearer ****");
+    expect(texts).not.toContain(key);
+  }
 });
 
 describe("a caller that cancels", () => {
