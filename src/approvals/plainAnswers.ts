@@ -1,5 +1,5 @@
 import { type Fields, withoutUndefined } from "../lib/fields.js";
-import { contentOfConsent, contentOfFields, contentOfText, fieldLines } from "./forms.js";
+import { contentOfConsent, contentOfFields, contentOfText, type FormContent, fieldLines } from "./forms.js";
 import type { ApprovalDecision, ApprovalSubject } from "./model.js";
 
 /** An answer in the words of `codex-answer`, of the HTTP API and of the console. */
@@ -47,7 +47,7 @@ export function readPlainAnswer(subject: ApprovalSubject, given: PlainAnswer, wo
 
 function filledIn(schema: Fields, { decision, text, content }: PlainAnswer, { input }: AnswerWords): ReadAnswer {
   const consent = contentOfConsent(schema);
-  const given = content !== undefined ? contentOfFields(content, schema) : text !== undefined ? contentOfText(text, schema) : undefined;
+  const given = contentIn({ text, content }, schema);
   const form = given ?? consent;
   if ("content" in form && (given !== undefined || decision === "approve"))
     return { decision: { kind: "answered", content: form.content } };
@@ -56,6 +56,12 @@ function filledIn(schema: Fields, { decision, text, content }: PlainAnswer, { in
   const advice = fields.length === 0 ? `Give \`decision\`: ${decisions}.` : `Give ${input}, or \`decision\` ${decisions}.`;
   const isConsent = given === undefined && decision !== "approve";
   return { complaint: "content" in form || isConsent ? "This question asks for input." : form.complaint, advice, fields };
+}
+
+/** What an answer fills in, or why it does not fit; undefined if it fills in nothing. */
+function contentIn({ text, content }: Pick<PlainAnswer, "text" | "content">, schema: Fields): FormContent | undefined {
+  if (content === undefined) return text === undefined ? undefined : contentOfText(text, schema);
+  return text === undefined ? contentOfFields(content, schema) : { complaint: "The form is filled in twice: give `content` or `text`." };
 }
 
 type Consent = Omit<PlainAnswer, "decision"> & { readonly decision: "approve" | "approve-for-session" | "answer" | undefined };

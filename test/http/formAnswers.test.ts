@@ -111,6 +111,7 @@ describe("a form over HTTP", () => {
       [{ decision: "answer", content: { copies: 1, version: "5.0.0-alpha" } }, "`version` takes a text with at most 10 characters."],
       [{ decision: "answer", content: { copies: 1, colour: "red" } }, "`colour` is not a field of this question."],
       [{ decision: "answer", content: {} }, "`copies` is missing: it takes a whole number from 1 to 9."],
+      [{ decision: "answer", content: { copies: 1 }, text: "2" }, "The form is filled in twice: give `content` or `text`."],
       [{ decision: "answer" }, "This question asks for input."],
       [{ decision: "answer", text: " " }, "This question asks for input."],
       [{ decision: "approve" }, "Approval alone does not fill in `copies`."],
