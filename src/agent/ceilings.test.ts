@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { settingsIn, tempHome } from "../../test/support/threads/rollouts.js";
 import { createSettingsResolver } from "../config/resolve.js";
+import { objectionTo } from "../exec/sandbox/fileView.js";
 import { UsageError } from "../lib/errors.js";
 import type { Caller, Principal } from "./caller.js";
 import { type CeilingFlags, checkCeilings, openCeilings } from "./ceilings.js";
@@ -17,9 +18,20 @@ function ceilingsIn(serverCwd: string, flags: CeilingFlags, cliNamed: { readonly
   return openCeilings(flags, { serverCwd, codexHome, settings });
 }
 
+const WORKSPACE_WRITE = {
+  type: "workspace-write",
+  network_access: false,
+  exclude_tmpdir_env_var: false,
+  exclude_slash_tmp: false,
+} as const;
+
 function isAllowed(ceilings: ReturnType<typeof openCeilings>, cwd: string): boolean {
+  return passes(() => ceilings.limitsOf(BOB).check(settingsIn(cwd)));
+}
+
+function passes(check: () => void): boolean {
   try {
-    ceilings.limitsOf(BOB).check(settingsIn(cwd));
+    check();
     return true;
   } catch (error) {
     expect(error).toBeInstanceOf(AboveCeiling);
@@ -124,7 +136,7 @@ describe("threads may work", () => {
 });
 
 describe("callers that were given folders of their own", () => {
-  const configuredRoots: unknown = expect.any(Function);
+  const opensElsewhere: unknown = expect.any(Function);
 
   it("work only in these, and do not see the folders of others", () => {
     using home = tempHome();
@@ -140,9 +152,29 @@ describe("callers that were given folders of their own", () => {
     const limits = ceilings.limitsOf({ ...BOB, roots: [mine] });
     expect(() => limits.check(settingsIn(mine))).not.toThrow();
     expect(() => limits.check(settingsIn(shared))).toThrow(AboveCeiling);
-    expect(limits.reach).toEqual({ folders: [mine, docs], workRoots: [mine], configuredRoots, foreign: [shared, other] });
-    expect(ceilings.limitsOf(BOB).reach).toEqual({ folders: [shared, docs], workRoots: [shared], configuredRoots, foreign: [mine, other] });
+    expect(limits.reach).toEqual({ folders: [mine, docs], workRoots: [mine], opensElsewhere, foreign: [shared, other] });
+    expect(ceilings.limitsOf(BOB).reach).toEqual({ folders: [shared, docs], workRoots: [shared], opensElsewhere, foreign: [mine, other] });
   });
+
+  it.for([
+    ["workspace-write", [false, true]],
+    ["danger-full-access", [true, true]],
+  ] as const)(
+    "may have commands write, under %s, the same folders when a turn begins and when its sandbox is set up",
+    ([maxSandbox, allowed]) => {
+      using home = tempHome();
+      const place = realpathSync(home.path);
+      const [mine, other, configured] = ["mine", "other", "configured"].map((name) => path.join(place, name)) as [string, string, string];
+      for (const folder of [mine, other, configured, path.join(place, ".codex")]) mkdirSync(folder);
+      writeFileSync(path.join(place, ".codex/config.toml"), `sandbox_workspace_write.writable_roots = ["${configured}/"]\n`);
+      const limits = ceilingsIn(place, { maxSandbox }).limitsOf({ ...BOB, roots: [mine] });
+      const further = [other, configured];
+      const policyWith = (root: string) => ({ ...WORKSPACE_WRITE, writable_roots: [root] });
+      const begins = further.map((root) => passes(() => limits.check(settingsIn(mine, { sandboxPolicy: policyWith(root) }))));
+      const opens = further.map((root) => objectionTo({ given: root, root }, limits.reach) === undefined);
+      expect({ begins, opens }).toEqual({ begins: allowed, opens: allowed });
+    },
+  );
 
   it("the server's own user and operators read what the user may", () => {
     using home = tempHome();
@@ -151,7 +183,7 @@ describe("callers that were given folders of their own", () => {
       { ...BOB, scopes: ["operator"] as const },
       { principal: "local" as Principal, scopes: ["call", "read", "manage"] as const },
     ].map((caller) => ceilings.limitsOf(caller).reach);
-    const everything = { folders: undefined, workRoots: [realpathSync(home.path)], configuredRoots };
+    const everything = { folders: undefined, workRoots: [realpathSync(home.path)], opensElsewhere };
     expect(reaches).toEqual([everything, everything]);
   });
 });

@@ -66,22 +66,24 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
   const everybodys = allowedRoots(given, { serverCwd, flag: "--allow-root" });
   const readRoots = allowedRoots(flags.readRoots ?? [], { serverCwd, flag: "--read-root" });
   const added = allowedKeys(flags.allowConfig ?? []);
+  const { maxSandbox = "workspace-write" } = flags;
   const configured = () => settings.forNewThread({ sandbox: "workspace-write" }).sandboxPolicy;
-  const configuredRoots = () => {
+  const opensElsewhere = (folder: string) => {
+    if (maxSandbox === "danger-full-access") return true;
     const policy = configured();
-    return policy.type === "workspace-write" ? (policy.writable_roots ?? []) : [];
+    return policy.type === "workspace-write" && policy.writable_roots?.includes(folder) === true;
   };
   const reachOf = (caller: Caller, roots: readonly string[]): Reach => {
-    if (actsForTheUser(caller)) return { folders: undefined, workRoots: roots, configuredRoots };
+    if (actsForTheUser(caller)) return { folders: undefined, workRoots: roots, opensElsewhere };
     const others = [...everybodys, ...(flags.givenRoots?.() ?? [])];
     const foreign = others.filter((folder) => !roots.includes(folder));
-    return { folders: [...roots, ...readRoots], workRoots: roots, configuredRoots, foreign };
+    return { folders: [...roots, ...readRoots], workRoots: roots, opensElsewhere, foreign };
   };
   return {
     limitsOf(caller) {
       const roots = caller.roots === undefined ? everybodys : caller.roots;
       return turnLimits({
-        maxSandbox: flags.maxSandbox ?? "workspace-write",
+        maxSandbox,
         roots,
         reach: reachOf(caller, roots),
         ownFiles: resolveLinks(codexHome) ?? codexHome,

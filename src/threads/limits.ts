@@ -19,8 +19,8 @@ export interface Reach {
   readonly folders: readonly string[] | undefined;
   /** Real paths of the folders in which the caller may work. Absent: any folder its settings name. */
   readonly workRoots?: readonly string[];
-  /** Folders elsewhere that the configuration opens to commands, as written there. */
-  readonly configuredRoots?: () => readonly string[];
+  /** Whether a folder elsewhere, as the policy names it, may be opened to commands: the configuration does, or full access is allowed. */
+  readonly opensElsewhere?: (given: string) => boolean;
   /** Real paths of other callers' folders. */
   readonly foreign?: readonly string[];
 }

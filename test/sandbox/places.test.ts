@@ -176,7 +176,7 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     const attempt = (root: string) => `cat ${root}/* 2>/dev/null; echo x > ${root}/made && echo made`;
     expect(await play(attempt(own), asking(own))).toBe("made");
     for (const root of [others, path.join(own, ".git/hooks")]) await expect(play(attempt(root), asking(root))).rejects.toThrow(RootRefused);
-    expect(await play(attempt(others), { ...asking(others), configuredRoots: () => [others] })).toBe(`${SECRET}made`);
+    expect(await play(attempt(others), { ...asking(others), opensElsewhere: (given: string) => given === others })).toBe(`${SECRET}made`);
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { endAllAtOnce, sweepLeftovers } from "../killTree.js";
 import type { Launch } from "../launch.js";
 import type { SandboxPolicy } from "../policies.js";
 import { confine, contain } from "./bubblewrap.js";
-import { type ConfinedCommand, folderSeenFor } from "./fileView.js";
+import { type ConfinedCommand, folderSeenFor, type WorkPlaces } from "./fileView.js";
 import { launchPlainly, launchUnshared } from "./fullAccess.js";
 import type { CallerView, HiddenPlace } from "./hiddenPlaces.js";
 import { Placeholders } from "./placeholders.js";
@@ -31,7 +31,7 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly guarded?: readonly string[];
   readonly caller?: CallerView | undefined;
   readonly workRoots?: readonly string[] | undefined;
-  readonly configuredRoots?: (() => readonly string[]) | undefined;
+  readonly opensElsewhere?: WorkPlaces["opensElsewhere"];
   /** For programs that are not commands of a turn: the limits for commands do not apply. */
   readonly unlimited?: boolean;
   /** `tidyUp` will be called after the command's end. Until then, placeholders may stay for the next command. */
@@ -67,8 +67,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   const forget = tidiedUpAtExit(tidyUp);
   const launchConfined = (command: ConfinedCommand, wrapOptions: WrapOptions): Launch => {
-    const { policy, workspace, guarded = [], caller, workRoots, configuredRoots, tidiedLater } = wrapOptions;
-    const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, configuredRoots, serverEnv };
+    const { policy, workspace, guarded = [], caller, workRoots, opensElsewhere, tidiedLater } = wrapOptions;
+    const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, opensElsewhere, serverEnv };
     switch (probed.backend) {
       case "bubblewrap":
         return remembered(

@@ -23,8 +23,8 @@ export interface ConfinedCommand {
 export interface WorkPlaces {
   /** Real paths of the folders that must contain the workspace and all folders that the policy opens on request. */
   readonly workRoots?: readonly string[] | undefined;
-  /** Folders elsewhere that the configuration opens, as written there. */
-  readonly configuredRoots?: (() => readonly string[]) | undefined;
+  /** Whether a folder elsewhere, as the policy names it, may be opened too. Absent: none. */
+  readonly opensElsewhere?: ((given: string) => boolean) | undefined;
 }
 
 /** What a sandboxed command may do. */
@@ -140,9 +140,9 @@ function requestedOf(roots: readonly WritableRoot[], { policy, workspace }: Conf
  */
 export function objectionTo(
   { given, root }: Pick<WritableRoot, "given" | "root">,
-  { workRoots, configuredRoots }: WorkPlaces,
+  { workRoots, opensElsewhere }: WorkPlaces,
 ): string | undefined {
-  if (!workRoots || configuredRoots?.().includes(given)) return undefined;
+  if (!workRoots || opensElsewhere?.(given)) return undefined;
   const around = workRoots.filter((folder) => isInside(root, folder)).sort((one, other) => other.length - one.length)[0];
   if (around === undefined) return "is not in a folder that this caller may work in";
   const special = executedPart(around, root);

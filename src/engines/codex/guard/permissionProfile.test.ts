@@ -120,7 +120,7 @@ it("a caller's commands get no folder of someone else, wherever its path led whe
       exclude_tmpdir_env_var: true,
       exclude_slash_tmp: true,
     }) as const;
-  const own = { workRoots: ["/nowhere/ws", "/nowhere/own"], configuredRoots: () => ["/nowhere/given"] };
+  const own = { workRoots: ["/nowhere/ws", "/nowhere/own"], opensElsewhere: (given: string) => given === "/nowhere/given" };
   const written = (further: string, cwd = RULES.cwd) =>
     permissionProfile({ ...RULES, cwd, policy: policy(further), places: own })["filesystem"];
   expect(written("/nowhere/own")).toMatchObject({ "/nowhere/own": "write" });

@@ -34,10 +34,10 @@ export async function runOneOffCommand(
     sandbox: sandbox.backend,
   });
   check?.();
-  const { workspace, workRoots, configuredRoots, guarded, caller } = files.confinement(policy);
+  const { workspace, workRoots, opensElsewhere, guarded, caller } = files.confinement(policy);
   const mark = { [MARK_VARIABLE]: markText(host.mark({ sandboxPolicy: policy, cwd })) };
   const env = { ...environment, ...(caller ? OWN_TMP : {}), ...mark };
-  const launch = () => sandbox.wrap(argv, { policy, workspace, workRoots, configuredRoots, cwd, env, guarded, caller });
+  const launch = () => sandbox.wrap(argv, { policy, workspace, workRoots, opensElsewhere, cwd, env, guarded, caller });
   const result = await runWith(launch, { timeoutMs, signal }).finally(() => files.close());
   if (result.ended === "cancelled") throw signal.reason;
   return {

@@ -185,7 +185,10 @@ it("a caller's thread reads and writes nothing in a further folder of someone el
   const file = path.join(further, "notes");
   const reach = { folders: [workspace], workRoots: [workspace], foreign: [home] };
   const policy: SandboxPolicy = { ...WORKSPACE_WRITE, writable_roots: [further] };
-  const [stranger, invited] = [filesOf({ policy, reach }), filesOf({ policy, reach: { ...reach, configuredRoots: () => [further] } })];
+  const [stranger, invited] = [
+    filesOf({ policy, reach }),
+    filesOf({ policy, reach: { ...reach, opensElsewhere: (folder: string) => folder === further } }),
+  ];
   expect([stranger.mayRead(file), stranger.mayWrite(file)]).toEqual([false, false]);
   expect([invited.mayRead(file), invited.mayWrite(file)]).toEqual([true, true]);
 });

@@ -147,7 +147,7 @@ export class ThreadFiles {
       policy,
       workspace: this.#turns.workspace,
       workRoots: this.#turns.running?.reach?.workRoots,
-      configuredRoots: this.#turns.running?.reach?.configuredRoots,
+      opensElsewhere: this.#turns.running?.reach?.opensElsewhere,
       serverEnv: env,
       hidden,
       ownPrograms,

@@ -233,7 +233,7 @@ export class ToolRuntime {
     const { sandboxPolicy } = this.settings;
     // The final check, whatever was decided before.
     const policy = sandboxed || this.confined ? sandboxPolicy : ({ type: "danger-full-access" } as const);
-    const { workspace, workRoots, configuredRoots, guarded, caller } = this.files.confinement(policy);
+    const { workspace, workRoots, opensElsewhere, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
     const mark = { [MARK_VARIABLE]: markText(this.host.mark(this.settings)) };
     const wrap = (words: readonly string[], environment: CommandEnvironment) => {
@@ -246,7 +246,7 @@ export class ToolRuntime {
         guarded,
         caller,
         workRoots,
-        configuredRoots,
+        opensElsewhere,
         tidiedLater: endsInCall,
         ignoresBrokenPipes: this.settings.asRecorded,
       });
