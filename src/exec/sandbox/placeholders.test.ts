@@ -127,6 +127,13 @@ it("files that the user adds meanwhile stay", () => {
   expect(readdirSync(folder)).toEqual(["HEAD"]);
 });
 
+it("a folder that was removed stays closed after the failure", () => {
+  rmdirSync(parent);
+  const before = readdirSync("/proc/self/fd");
+  expect(() => new Placeholders(claims).hold(place())).toThrow("ENOENT");
+  expect(readdirSync("/proc/self/fd")).toEqual(before);
+});
+
 it("a file that the user puts in its place stays", () => {
   const held = new Placeholders(claims).hold(place());
   rmdirSync(folder);

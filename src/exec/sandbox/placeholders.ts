@@ -175,10 +175,14 @@ export class Placeholders {
     const subject = hash("sha256", `${parent}/${name}`).slice(0, 16);
     if (there && !this.#claimNames().some((claim) => isOf(subject, claim) && !this.#ownClaims.has(claim))) return undefined;
     const own = openSync(`/proc/self/fd/${folder}`, O_PATH);
-    const entered = this.#enter({ folder: own, name }, { parent, subject, there });
-    if (entered) this.#held.set(key, entered);
-    else closeSync(own);
-    return entered;
+    let entered: HeldPlace | undefined;
+    try {
+      entered = this.#enter({ folder: own, name }, { parent, subject, there });
+      if (entered) this.#held.set(key, entered);
+      return entered;
+    } finally {
+      if (!entered) closeSync(own);
+    }
   }
 
   #enter(place: NamedPlace, { parent, subject, there: found }: FoundPlace): HeldPlace | undefined {
