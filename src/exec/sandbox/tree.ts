@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import { describe, errorCode } from "../../lib/errors.js";
+import { AppError, describe, errorCode } from "../../lib/errors.js";
 import { pathBytes, shownPath, textOfName } from "../../lib/files/rawNames.js";
 import { firstNamesIn, isThere, O_PATH } from "../../platform/paths.js";
 import { PlaceMoved, ProgramNotStarted, RootRefused } from "../errors.js";
@@ -126,8 +126,13 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     return { flags, descriptors: held.descriptors, supervise, release };
   } catch (error) {
     release();
-    throw error;
+    throw error instanceof AppError ? error : notPrepared(error);
   }
+}
+
+/** Only what moved is worth another try. Anything else, such as a full disk or too many open files, fails again. */
+function notPrepared(error: unknown, place?: string): AppError {
+  return GONE.has(errorCode(error) ?? "") ? new PlaceMoved(place) : new ProgramNotStarted("the sandbox", describe(error));
 }
 
 /** A protected place without a mount would be unprotected. */
@@ -232,7 +237,7 @@ function openReal(file: string): number | undefined {
     fd = openSync(pathBytes(file), O_PATH | constants.O_NOFOLLOW);
   } catch (error) {
     // Only a path that is gone or has become a link needs no mount.
-    if (!GONE.has(errorCode(error) ?? "")) throw new ProgramNotStarted("the sandbox", describe(error));
+    if (!GONE.has(errorCode(error) ?? "")) throw notPrepared(error, file);
     return undefined;
   }
   if (!fstatSync(fd).isSymbolicLink() && isOpenAs(fd, file)) return fd;
@@ -244,8 +249,8 @@ function openFolder(folder: string): number {
   let fd: number;
   try {
     fd = openSync(pathBytes(folder), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch {
-    throw new PlaceMoved(folder);
+  } catch (error) {
+    throw notPrepared(error, folder);
   }
   if (isOpenAs(fd, folder)) return fd;
   closeSync(fd);
