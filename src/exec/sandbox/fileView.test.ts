@@ -28,6 +28,23 @@ it("a root inside a root is protected by mounts on every folder in between", () 
   ]);
 });
 
+it("the folders around many guarded names are examined once", () => {
+  const deep = Array.from({ length: 20 }, (_, at) => `/d${at}`).join("");
+  const kept = Array.from({ length: 200 }, (_, at) => `/w${deep}/${at}.envrc`);
+  let looks = 0;
+  const view = {
+    roots: [{ ...root("/w", []), kept }],
+    hidden: [],
+    get shown() {
+      looks++;
+      return ["/w"];
+    },
+  };
+  const mounts = planMounts(view);
+  expect(mounts).toHaveLength(1 + 20 + 200);
+  expect(looks).toBeLessThan(1.5 * mounts.length);
+});
+
 it("a root inside a protected folder is opened again", () => {
   expect(plan([root("/w"), root("/w/.git/lfs", [])])).toEqual(["write /w", "protected /w/.git", "write /w/.git/lfs"]);
 });

@@ -220,9 +220,11 @@ export function planMounts(view: FileView): Mount[] {
   );
   const mounts = new Map<string, Mount>();
   const put = (mount: Mount) => mounts.set(mount.path, mount);
-  for (const special of [...writable, ...protectedPaths, ...kept, ...hidden.map(({ folder }) => folder)])
-    for (const path of writable.flatMap((root) => (isBelow(special, root) ? foldersBetween(root, special) : [])))
-      if (![...protectedPaths, ...kept].some((file) => isInside(path, file)) && isVisible(view, path)) put({ path, access: "write" });
+  const readOnly = [...protectedPaths, ...kept];
+  const special = [...writable, ...readOnly, ...hidden.map(({ folder }) => folder)];
+  // Hundreds of guarded names may lie in the same folders.
+  const onTheWay = new Set(writable.flatMap((root) => special.flatMap((file) => (isBelow(file, root) ? foldersBetween(root, file) : []))));
+  for (const path of onTheWay) if (!readOnly.some((file) => isInside(path, file)) && isVisible(view, path)) put({ path, access: "write" });
   for (const path of protectedPaths) put({ path, access: "protected" });
   for (const path of [...shown, ...kept]) put({ path, access: "shown" });
   for (const path of writable) put({ path, access: "write" });
