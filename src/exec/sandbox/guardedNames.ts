@@ -232,7 +232,8 @@ const MOST_PROJECTS = 100;
  * the names behind them, and must not remove their protection that way.
  */
 export class GuardedNameSearch {
-  readonly #byProject = new Map<string, readonly string[]>();
+  /** `isThorough`: not only as a further folder, where searches are short. */
+  readonly #byProject = new Map<string, { readonly names: readonly string[]; readonly isThorough: boolean }>();
 
   /** The guarded names that exist now. Never rejects. */
   async find(root: string, { besides = new Set(), harmless = new Set(), further = [] }: SearchedPlaces = {}): Promise<GuardedPlaces> {
@@ -257,15 +258,19 @@ export class GuardedNameSearch {
     root: string,
     { besides, harmless, first }: Required<Omit<SearchedPlaces, "further">> & { readonly first: SearchBounds },
   ): Promise<GuardedNames & { readonly known: readonly string[] }> {
-    const remembered = this.#byProject.get(root) ?? [];
+    const before = this.#byProject.get(root);
+    const remembered = before?.names ?? [];
     const sights = new Map(remembered.map((name) => [name, sightOf(name)]));
     const seen = (sight: ReturnType<typeof sightOf>) => remembered.filter((name) => sights.get(name) === sight);
-    const bounds = this.#byProject.has(root) ? USUAL : first;
+    const bounds = before?.isThorough ? USUAL : first;
     const known = seen("real").filter((name) => !besides.has(name));
     const found = await findGuardedNames(root, { bounds, known, besides });
-    const kept = [...remembered.filter((name) => sights.get(name) !== "gone"), ...found.names];
+    // A more thorough search may have ended meanwhile.
+    const latest = this.#byProject.get(root) ?? before;
+    const kept = latest?.names.filter((name) => sights.get(name) !== "gone") ?? [];
+    const isThorough = latest?.isThorough === true || bounds === FIRST;
     this.#byProject.delete(root);
-    this.#byProject.set(root, [...new Set(kept)].slice(0, MOST_FOUND));
+    this.#byProject.set(root, { names: distinct([kept, found.names]).slice(0, MOST_FOUND), isThorough });
     for (const oldest of this.#byProject.keys()) if (this.#byProject.size > MOST_PROJECTS) this.#byProject.delete(oldest);
     const others = found.closed.filter((folder) => !harmless.has(folder));
     return { ...found, known, closed: distinct([seen("unseen").map(closedFolderAround), others]) };
