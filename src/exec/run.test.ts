@@ -213,6 +213,14 @@ describe("a sandbox that could not be set up because a folder was moved", () => 
     expect((await running.result).aggregatedOutput).toBe("got hello\na file was set aside\n");
   });
 
+  it("is not tried again without a part of what was written to it", async () => {
+    const again = () => sandboxed("echo ran >&3; echo fine");
+    const first = sandboxed("head -c 70000 >/dev/null; echo sandbox: moved >&2; exit 1", again);
+    const running = runCommand(first, { stdin: "pipe" });
+    expect(await running.write("x".repeat(70_000))).toBe(true);
+    await expect(running.result).rejects.toThrow(PlaceMoved);
+  });
+
   it.each([
     ["in one line", "echo sandbox: moved >&2", "sandbox: moved\n"],
     ["in one of several lines", "echo sandbox: moved >&2; echo on >&2", "sandbox: moved\non\n"],

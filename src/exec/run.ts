@@ -60,7 +60,7 @@ export function runCommand(launch: Launch, options: RunOptions = {}): RunningCom
     try {
       return await followToTheEnd(started, how, { ...options, signal, notices });
     } catch (error) {
-      if (!(error instanceof PlaceMoved) || !how.again || tries >= MOST_TRIES) throw error;
+      if (!(error instanceof PlaceMoved) || !how.again || tries >= MOST_TRIES || !input.isWhole) throw error;
       const next = how.again();
       started = start(next).then((program) => input.repeatedFor(program));
       return follow(next, tries + 1);
@@ -225,9 +225,14 @@ class FirstInput {
   readonly #pieces: string[] = [];
   #length = 0;
 
+  /** False: it is too long to be kept. */
+  get isWhole(): boolean {
+    return this.#length <= LONGEST_FIRST_INPUT;
+  }
+
   note(chars: string): void {
     this.#length += chars.length;
-    if (this.#length <= LONGEST_FIRST_INPUT) this.#pieces.push(chars);
+    if (this.isWhole) this.#pieces.push(chars);
   }
 
   repeatedFor(program: StartedProgram | undefined): StartedProgram | undefined {
