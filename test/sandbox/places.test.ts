@@ -20,7 +20,7 @@ import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
 import { planMounts } from "../../src/exec/sandbox/fileView.js";
-import { GuardedNameSearch } from "../../src/exec/sandbox/guardedNames.js";
+import { GuardedNameSearch } from "../../src/exec/sandbox/guardedNameSearch.js";
 import { callerView, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
 import { resolvedAsFarAsPossible } from "../../src/platform/paths.js";
 import { eventually } from "../support/eventually.js";

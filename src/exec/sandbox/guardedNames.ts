@@ -3,9 +3,8 @@ import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { findCheckout } from "../../lib/files/gitFiles.js";
 import { firstNamesIn, isBelow, isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
-import { closedFolderAround, sightOf } from "./closedFolders.js";
+import { sightOf } from "./closedFolders.js";
 import { type FolderEntry, listing } from "./folderEntries.js";
-import { MountBudget } from "./mountBudget.js";
 import { gitFoldersBehind, PROTECTED_NAMES } from "./policy.js";
 import { runByGit } from "./runByGit.js";
 
@@ -54,31 +53,27 @@ const RUN_BY_GIT = ["config", "hooks"];
 /** Large, full of third-party content, and not opened as a project. */
 const SKIPPED = new Set(["node_modules"]);
 
-interface SearchBounds {
+export interface SearchBounds {
   readonly folders: number;
   readonly entries: number;
   readonly depth: number;
 }
 
 /** A search takes a few milliseconds at most, however large the project. */
-const USUAL: SearchBounds = { folders: 1_500, entries: 30_000, depth: 8 };
+export const USUAL: SearchBounds = { folders: 1_500, entries: 30_000, depth: 8 };
 /** The first search in a project may take longer: its result is cached. */
-const FIRST: SearchBounds = { folders: 20_000, entries: 400_000, depth: 24 };
+export const FIRST: SearchBounds = { folders: 20_000, entries: 400_000, depth: 24 };
 /** After this many folders or entries, a search lets other work of the event loop run. */
 const FOLDERS_AT_ONCE = 50;
 const ENTRIES_AT_ONCE = 1_000;
 /** The limit of guarded names. */
-const MOST_FOUND = 256;
-/** The limit of mounts for them and for the folders on their paths. The time to start a command grows with the square of all mounts. */
-const MOST_MOUNTS = 512;
-/** The limit of further mounts, for closed folders. */
-const MOST_CLOSED = 256;
+export const MOST_FOUND = 256;
 /** The settings of each are read, with the files that they include. */
 const MOST_REPOSITORIES = 256;
 
-type NameSet = Pick<ReadonlySet<string>, "has">;
+export type NameSet = Pick<ReadonlySet<string>, "has">;
 
-interface GuardedNames {
+export interface GuardedNames {
   /** Real paths, outermost first. */
   readonly names: readonly string[];
   /**
@@ -90,29 +85,12 @@ interface GuardedNames {
   readonly isComplete: boolean;
 }
 
-export interface GuardedPlaces extends GuardedNames {
-  /**
-   * The names and the closed folders: what must be read-only for commands. If that is not enough, a searched folder itself, which therefore
-   * cannot be opened to commands.
-   */
-  readonly places: readonly string[];
-}
-
-interface SearchedPlaces {
-  /** Names that do not count. */
-  readonly besides?: NameSet;
-  /** Closed folders that hide nothing. */
-  readonly harmless?: NameSet;
-  /** Folders outside the project which commands may write too. The search in them is always short. */
-  readonly further?: readonly string[];
-}
-
 /**
  * The guarded names that exist below a folder, except those in `besides`. For a link, its target counts: nothing can be mounted over the
  * link itself. In inner repositories all of `.git` counts, as at the root: a file in it can name other folders for hooks and settings, which count
  * as well.
  */
-async function findGuardedNames(
+export async function findGuardedNames(
   root: string,
   { bounds, known, besides }: { readonly bounds: SearchBounds; readonly known: readonly string[]; readonly besides: NameSet },
 ): Promise<GuardedNames> {
@@ -222,63 +200,6 @@ function foldersNamedBy(dotGit: string, root: string): string[] {
 
 function isRealThing(file: string): boolean {
   return sightOf(file) === "real";
-}
-
-/** The most projects that are cached; after eviction the next search counts as the first again. */
-const MOST_PROJECTS = 100;
-
-/**
- * Finds guarded names and caches those of each project: a command that creates thousands of folders can keep later searches from reaching
- * the names behind them, and must not remove their protection that way.
- */
-export class GuardedNameSearch {
-  /** `isThorough`: not only as a further folder, where searches are short. */
-  readonly #byProject = new Map<string, { readonly names: readonly string[]; readonly isThorough: boolean }>();
-
-  /** The guarded names that exist now. Never rejects. */
-  async find(root: string, { besides = new Set(), harmless = new Set(), further = [] }: SearchedPlaces = {}): Promise<GuardedPlaces> {
-    const inProject = await this.#findIn(root, { besides, harmless, first: FIRST });
-    const all = [{ folder: root, ...inProject }];
-    for (const folder of further) all.push({ folder, ...(await this.#findIn(folder, { besides, harmless, first: USUAL })) });
-    const known = distinct(all.map((searched) => searched.known));
-    const found = distinct([known, ...all.map(({ names }) => names)]);
-    const mounts = new MountBudget([root, ...further]);
-    // Names that a command creates in one folder must not displace those remembered in another.
-    const names = found.slice(0, Math.max(MOST_FOUND, known.length)).filter((name) => mounts.pays(name, { most: MOST_MOUNTS }));
-    const forNames = mounts.made;
-    const closed = distinct(all.map((searched) => searched.closed));
-    const protectable = closed.filter((folder) => mounts.pays(folder, { most: forNames + MOST_CLOSED }));
-    const isTooMuch = protectable.length < closed.length;
-    const unsafe = all.filter((searched) => searched.closed.some((place) => isTooMuch || isInside(searched.folder, place)));
-    const places = [...names, ...unsafe.map(({ folder }) => folder), ...protectable];
-    return { names, closed, places, isComplete: inProject.isComplete && names.length === found.length };
-  }
-
-  async #findIn(
-    root: string,
-    { besides, harmless, first }: Required<Omit<SearchedPlaces, "further">> & { readonly first: SearchBounds },
-  ): Promise<GuardedNames & { readonly known: readonly string[] }> {
-    const before = this.#byProject.get(root);
-    const remembered = before?.names ?? [];
-    const sights = new Map(remembered.map((name) => [name, sightOf(name)]));
-    const seen = (sight: ReturnType<typeof sightOf>) => remembered.filter((name) => sights.get(name) === sight);
-    const bounds = before?.isThorough ? USUAL : first;
-    const known = seen("real").filter((name) => !besides.has(name));
-    const found = await findGuardedNames(root, { bounds, known, besides });
-    // A more thorough search may have ended meanwhile.
-    const latest = this.#byProject.get(root) ?? before;
-    const kept = latest?.names.filter((name) => sights.get(name) !== "gone") ?? [];
-    const isThorough = latest?.isThorough === true || bounds === FIRST;
-    this.#byProject.delete(root);
-    this.#byProject.set(root, { names: distinct([kept, found.names]).slice(0, MOST_FOUND), isThorough });
-    for (const oldest of this.#byProject.keys()) if (this.#byProject.size > MOST_PROJECTS) this.#byProject.delete(oldest);
-    const others = found.closed.filter((folder) => !harmless.has(folder));
-    return { ...found, known, closed: distinct([seen("unseen").map(closedFolderAround), others]) };
-  }
-}
-
-function distinct(lists: readonly (readonly string[])[]): string[] {
-  return [...new Set(lists.flat())];
 }
 
 /** The kernel's file timestamps lag behind our clock by at most this much. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { GuardedNameSearch } from "./guardedNames.js";
+import { GuardedNameSearch } from "./guardedNameSearch.js";
 import { runByGit } from "./runByGit.js";
 
 let root: string;

@@ -2,7 +2,7 @@ import path from "node:path";
 import { DEFAULT_ENVIRONMENT_POLICY, keptBackVariables } from "../../../exec/environment.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { closedTo } from "../../../exec/sandbox/closedFolders.js";
-import { GuardedNameSearch } from "../../../exec/sandbox/guardedNames.js";
+import { GuardedNameSearch } from "../../../exec/sandbox/guardedNameSearch.js";
 import { type CallerView, callerView, type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { furtherFolders } from "../../../exec/sandbox/policy.js";

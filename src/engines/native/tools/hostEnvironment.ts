@@ -10,7 +10,7 @@ import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import { FoldersClosedHere, NamesMadeHere } from "../../../exec/sandbox/closedFolders.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
-import { GuardedNameSearch } from "../../../exec/sandbox/guardedNames.js";
+import { GuardedNameSearch } from "../../../exec/sandbox/guardedNameSearch.js";
 import { type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
 import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";

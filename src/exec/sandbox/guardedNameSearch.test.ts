@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { GuardedNameSearch } from "./guardedNames.js";
+import { GuardedNameSearch } from "./guardedNameSearch.js";
 
 /** Deeper than a short search reaches. */
 const DEEP = "1/2/3/4/5/6/7/8/9/.vscode";
