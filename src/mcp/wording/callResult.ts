@@ -1,3 +1,4 @@
+// Long because the result of a turn and the words about its end are one text.
 import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
 import { SANDBOX_REMEDY } from "../../exec/errors.js";
 import type { AppError } from "../../lib/errors.js";
@@ -5,8 +6,7 @@ import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
 import { CHARACTERS_PER_TOKEN, errorWithinBudget, LONGEST_ESCAPE, roomForFindings, withinBudget } from "./answerBudget.js";
-import { interruptedText, type ReportedEnd } from "./reportedEnd.js";
-import { type ReportedTurn, reportFields, reportText } from "./turnReport.js";
+import { describeSubject, type ReportedTurn, reportFields, reportText, wayText } from "./turnReport.js";
 
 export interface TextBlock {
   readonly text: string;
@@ -92,7 +92,15 @@ export interface ResultReader {
   readonly takesStructured: boolean;
 }
 
-export interface ResultContext extends ReportedEnd {
+export interface ResultContext {
+  readonly threadId: ThreadId;
+  readonly receipt: TurnReceipt;
+  /** The text if the turn completes without a message. */
+  readonly ifSilent?: string | undefined;
+  /** Why the turn was interrupted, if somebody else than the caller interrupted it. */
+  readonly interruption?: string | undefined;
+  /** It ended while it waited behind another turn: the agent never saw it. */
+  readonly neverBegan?: boolean | undefined;
   readonly engine: string;
   readonly reader: ResultReader;
   readonly results: ResultStyle;
@@ -251,8 +259,22 @@ function failure(threadId: ThreadId, { text, why }: { readonly text: string; rea
   return { content: [{ text, type: "text" }], isError: true, structuredContent: { threadId, content: why, status: "failed" } };
 }
 
+/** Why a turn left no answer. */
+function interruptedText({ interruption, neverBegan, receipt }: ResultContext): string {
+  const why = interruption ?? abortText(receipt);
+  const cause = why === undefined ? "" : `: ${why}`;
+  return neverBegan
+    ? `The turn was stopped before it began${cause}. The agent has not seen its prompt.`
+    : `The turn was interrupted before it ended${cause}.`;
+}
+
+function abortText({ approvals }: TurnReceipt): string | undefined {
+  const aborted = approvals.decisions.findLast(({ decision }) => decision === "abort");
+  return aborted && `the question about ${describeSubject(aborted.subject)} was answered "abort" ${wayText(aborted.by)}`;
+}
+
 /** What the caller should do next, if anything. */
-function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent, neverBegan }: ReportedEnd): string | undefined {
+function nextStep(outcome: TurnOutcome, { threadId, receipt, ifSilent, neverBegan }: ResultContext): string | undefined {
   const goOn = `codex-reply with threadId "${threadId}"`;
   switch (outcome.status) {
     case "completed":
