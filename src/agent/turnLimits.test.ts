@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, realpathSync, rmdirSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { settingsIn, tempHome } from "../../test/support/threads/rollouts.js";
@@ -56,6 +56,14 @@ it.for([
   expect(complaintAbout({ cwd: folder })).toMatch(/cannot be the working directory.*decides what other programs run/);
   const sandboxPolicy = { ...WORKSPACE, writable_roots: [folder] };
   expect(complaintAbout({ sandboxPolicy })).toMatch(/cannot be a folder that commands may write.*decides what other programs run/);
+});
+
+it("an allowed folder that is itself a git folder is named", () => {
+  const parts = ["HEAD", "objects", "refs"].map((part) => path.join(place, "allowed", part));
+  for (const part of parts) mkdirSync(part);
+  const complaint = complaintAbout({ cwd: path.join(place, "allowed") });
+  for (const part of parts) rmdirSync(part);
+  expect(complaint).toContain("what is in allowed decides what other programs run");
 });
 
 it("an agent's folder of worktrees has ordinary folders", () => {

@@ -156,7 +156,8 @@ export function executedPart(root: string, folder: string): string | undefined {
   const steps = path.relative(root, folder).split(path.sep);
   const [last = ""] = steps.slice(-1);
   const special = steps.find((step) => NAMES.has(step) || isProtectedName(step)) ?? (DEEPER_NAMES[last] && last);
-  return special ?? steps.find((_, at) => isGitFolder(path.join(root, ...steps.slice(0, at + 1))));
+  const found = special ?? steps.find((_, at) => isGitFolder(path.join(root, ...steps.slice(0, at + 1))));
+  return found === "" ? path.basename(root) : found;
 }
 
 function isGitFolder(folder: string): boolean {

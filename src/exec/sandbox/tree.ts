@@ -90,10 +90,10 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
       watchInstead(place);
       return [];
     }
+    if (!isEmptyFolder(place)) return orMoved(readOnly(file), file);
     // It may be the placeholder of a server with another CODEX_HOME, which may remove it at any time, even before it is mounted.
-    const isWatched = isEmptyFolder(place) && watchInstead(place, identity);
-    const flags = readOnly(file);
-    return isWatched ? flags : orMoved(flags, file);
+    if (!watchInstead(place, identity)) throw new PlaceMoved(file);
+    return readOnly(file);
   };
   const flagsOf = (mount: Mount): string[] => {
     switch (mount.access) {
