@@ -349,6 +349,13 @@ export class Agent {
     return this.#readingPromptly(ask, () => access.using(threadId, ask, found));
   }
 
+  /** How the last turn of a thread ended, according to its record. */
+  async lastEnd(ask: Ask, threadId: ThreadId): Promise<SilentEnd> {
+    this.#check(ask, "read");
+    await this.#checkVisible(ask, threadId);
+    return this.reading(ask, async () => lastEnd(await this.#parts.threads.story(threadId)));
+  }
+
   /** The turns in the same folder whose caller was lost before it learned the thread id, and that this caller may use. */
   async lostTurns(ask: Ask, besides: Turn): Promise<readonly AttendedTurn[]> {
     const { threads, attendance } = this.#parts;

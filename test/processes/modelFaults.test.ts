@@ -146,11 +146,22 @@ describe.concurrent("a model that", () => {
       args: ["--engine", "native"],
       config: mockProvider(model.url, NO_RETRIES),
     });
-    for (const server of [before, after])
+    for (const server of [before, after]) {
       expect(await server.call("codex-wait", { threadId }).result()).toMatchObject({
         isError: true,
         structuredContent: { status: "failed", content: expect.stringContaining("its last one failed (no such luck)") },
       });
+      expect(await server.call("codex-threads", { threadId }).result()).toMatchObject({
+        content: [
+          {
+            text: expect.stringContaining(
+              "\nThis turn failed: no such luck\nGo on with codex-reply.\n[user] hi\n[agent] I will look at it.",
+            ),
+          },
+        ],
+        structuredContent: { state: "idle", lastTurn: "failed", error: "no such luck" },
+      });
+    }
   });
 
   it("repeats the key in its refusal does not expose it in events or results", async () => {

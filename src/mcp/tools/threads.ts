@@ -1,5 +1,6 @@
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
+import type { SilentEnd } from "../../agent/lastAnswer.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { withoutMissingOutputs } from "../../threads/items.js";
 import type { ThreadQuery, ThreadSummary } from "../../threads/store.js";
@@ -54,6 +55,8 @@ export const threadsTool = defineTool({
       ...ACTIVITY,
       turn: { type: "number" },
       turns: { type: "number" },
+      lastTurn: { type: "string", enum: ["failed", "interrupted"] },
+      error: TEXT,
       entries: {
         type: "array",
         items: {
@@ -124,14 +127,23 @@ async function readAnswer(
   const activity = (await standingsOf([threadId], agent, ask)).get(threadId);
   const isIdle = activity === undefined || (activity !== "elsewhere" && activity.state === "idle");
   const page = transcriptPage(await transcriptOf(isIdle ? items : withoutMissingOutputs(items)), cursor);
+  const end = isIdle && page.turn === page.turns ? await agent.lastEnd(ask, threadId) : undefined;
+  const broke = end?.how === "failed" || end?.how === "interrupted" ? end : undefined;
   const lines = [
     `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity, { wholeQuestions: true })}`,
+    ...(broke ? [brokenOff(broke)] : []),
     ...page.entries.map(spoken),
     ...(page.nextCursor === undefined ? [] : [`Next page: cursor ${page.nextCursor}`]),
     ...(page.answerCursor === undefined ? [] : [`The turn's last message: cursor ${page.answerCursor}`]),
     ...(page.earlierCursor === undefined ? [] : [`The turn before: cursor ${page.earlierCursor}`]),
   ];
-  return answer(lines.join("\n"), { threadId, ...shownActivity(activity, { wholeQuestions: true }), ...page });
+  const ended = broke && { lastTurn: broke.how, ...(broke.how === "failed" && { error: broke.error }) };
+  return answer(lines.join("\n"), { threadId, ...shownActivity(activity, { wholeQuestions: true }), ...ended, ...page });
+}
+
+/** What the agent said before that is no answer. */
+function brokenOff(end: SilentEnd): string {
+  return `This turn ${end.how === "failed" ? `failed: ${end.error}` : "was interrupted before it ended."}\nGo on with codex-reply.`;
 }
 
 function spoken({ from, text }: TranscriptEntry): string {
