@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { GuardedNameSearch } from "./guardedNameSearch.js";
 import { runByGit } from "./runByGit.js";
 
@@ -69,6 +69,19 @@ it("finds the last of several folders of hooks in a file, as git does, and a lim
   const names = found();
   expect(names.filter((name) => !name.startsWith("settings/"))).toEqual(["second"]);
   expect(names).toHaveLength(101);
+});
+
+it.each([
+  ["XDG_CONFIG_HOME", "user", "user/git/config"],
+  ["GIT_CONFIG_GLOBAL", "user/other", "user/other"],
+  ["GIT_CONFIG_SYSTEM", "user/system", "user/system"],
+])("finds what the settings for all repositories name, where %s says that they are", (variable, place, file) => {
+  write("work/.git/config", "[core]\n\tbare = false\n");
+  write("work/.githooks/pre-commit");
+  write(file, "[core]\n\thooksPath = .githooks\n");
+  vi.stubEnv(variable, path.join(root, place));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(found("work", "work")).toEqual(["work/.githooks"]);
 });
 
 it.each([

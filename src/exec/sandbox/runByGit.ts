@@ -49,7 +49,7 @@ function settingsOf(workTree: string, folders: readonly string[]): { readonly ho
   const own = folders.flatMap((folder) => [path.join(folder, "config"), path.join(folder, "config.worktree")]);
   const hookFolders = new Set<string>();
   const included = new Set<string>();
-  const files = [...own, ...OF_THE_USER.map((name) => path.join(userHome(process.env), name))];
+  const files = [...own, ...settingsForAll(process.env)];
   for (let at = 0; at < files.length && at < MOST_CONFIGS; at++) {
     const file = files[at] ?? "";
     let hooksPath: string | undefined;
@@ -67,8 +67,18 @@ function settingsOf(workTree: string, folders: readonly string[]): { readonly ho
   return { hookFolders: [...hookFolders], included: [...included] };
 }
 
-/** The user's settings for all repositories. A relative path to a folder of hooks in them is relative to each work tree. */
-const OF_THE_USER = [".gitconfig", ".config/git/config"];
+/**
+ * The settings of the user and of the system for all repositories. A relative path to a folder of hooks in them is relative to each work
+ * tree.
+ */
+function settingsForAll(env: NodeJS.ProcessEnv): string[] {
+  const home = userHome(env);
+  const given = env["GIT_CONFIG_GLOBAL"];
+  const ofUser = given
+    ? [given]
+    : [path.join(env["XDG_CONFIG_HOME"] || path.join(home, ".config"), "git/config"), path.join(home, ".gitconfig")];
+  return [env["GIT_CONFIG_SYSTEM"] || "/etc/gitconfig", ...ofUser];
+}
 
 function resolved(named: string, folder: string): string {
   return path.resolve(folder, named.startsWith("~/") ? path.join(userHome(process.env), named.slice(2)) : named);
