@@ -64,11 +64,13 @@ describe.concurrent("when the client closes stdin", () => {
     const other = server.call("codex", { prompt: "!hang" });
     await other.event("user_message");
     expect(await server.closeAndWait()).toEqual(CLEAN_EXIT);
-    expect([await running.result(), await waiting.result(), await other.result()]).toEqual([
-      interrupted(threadId),
-      interrupted(threadId),
-      interrupted(await other.threadId()),
-    ]);
+    expect([await running.result(), await other.result()]).toEqual([interrupted(threadId), interrupted(await other.threadId())]);
+    const unseen = "The turn was stopped before it began: the server is shutting down. The agent has not seen its prompt.";
+    expect(await waiting.result()).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(unseen) }, {}],
+      structuredContent: { threadId, status: "interrupted", content: unseen },
+    });
   });
 
   it("because the client was killed, nothing of the server is left", async () => {
