@@ -22,6 +22,12 @@ describe.each([
     ]);
   });
 
+  it("makes the same folders as others do at the same moment", async () => {
+    const names = Array.from({ length: 200 }, (_each, at) => path.join(home, `x${Math.floor(at / 4)}/y/z`, String(at)));
+    await Promise.all(names.map((name) => make(name)));
+    expect(names.filter((name) => !statSync(name).isDirectory())).toEqual([]);
+  });
+
   it("fails where a file is in the way, and leaves the file alone", async () => {
     const file = path.join(home, "file");
     writeFileSync(file, "mine");

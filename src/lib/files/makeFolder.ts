@@ -11,23 +11,32 @@ const PRIVATE = { mode: 0o700 };
  * which exists does not, as in `/proc`.
  */
 export function makeFolderSync(folder: string): void {
+  makeWithParentsSync(folder, { isRepeated: false });
+}
+
+export function makeFolder(folder: string): Promise<void> {
+  return makeWithParents(folder, { isRepeated: false });
+}
+
+function makeWithParentsSync(folder: string, { isRepeated }: { readonly isRepeated: boolean }): void {
   try {
     mkdirSync(folder, PRIVATE);
   } catch (error) {
     if (isMade(folder, error)) return;
-    makeFolderSync(missingParent(folder, error));
-    // Another process may have made it meanwhile.
-    makeFolderSync(folder);
+    const parent = missingParent(folder, error, { isRepeated });
+    if (parent !== undefined) makeWithParentsSync(parent, { isRepeated: false });
+    makeWithParentsSync(folder, { isRepeated: true });
   }
 }
 
-export async function makeFolder(folder: string): Promise<void> {
+async function makeWithParents(folder: string, { isRepeated }: { readonly isRepeated: boolean }): Promise<void> {
   try {
     await mkdir(folder, PRIVATE);
   } catch (error) {
     if (isMade(folder, error)) return;
-    await makeFolder(missingParent(folder, error));
-    await makeFolder(folder);
+    const parent = missingParent(folder, error, { isRepeated });
+    if (parent !== undefined) await makeWithParents(parent, { isRepeated: false });
+    await makeWithParents(folder, { isRepeated: true });
   }
 }
 
@@ -35,9 +44,14 @@ function isMade(folder: string, error: unknown): boolean {
   return errorCode(error) === "EEXIST" && (statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false);
 }
 
-/** Throws the error if something else than a missing parent caused it. */
-function missingParent(folder: string, error: unknown): string {
+/**
+ * Undefined if the parent is there now: somebody may have made it after the attempt. Throws the error of a second attempt, and that of any
+ * other cause.
+ */
+function missingParent(folder: string, error: unknown, { isRepeated }: { readonly isRepeated: boolean }): string | undefined {
+  if (errorCode(error) !== "ENOENT") throw error;
   const parent = path.dirname(folder);
-  if (errorCode(error) === "ENOENT" && lstatSync(parent, { throwIfNoEntry: false }) === undefined) return parent;
-  throw error;
+  if (lstatSync(parent, { throwIfNoEntry: false }) === undefined) return parent;
+  if (isRepeated) throw error;
+  return undefined;
 }
